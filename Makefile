@@ -314,6 +314,10 @@ help: ## list these
 FUZZ = \
 	command/shell:FuzzLine \
 	command:FuzzControllerFiles \
+	controllerfile/star:FuzzProgram \
+	controllerfile/star:FuzzRead \
+	controllerfile/wasm:FuzzMutant \
+	controllerfile/wasm:FuzzRead \
 	ebpf:FuzzIngress \
 	experiments/lab:FuzzParse \
 	experiments/live:FuzzRequest \
@@ -325,10 +329,6 @@ FUZZ = \
 	experiments/traffic/collective:FuzzReadChakra \
 	experiments/traffic/steps:FuzzReadGOAL \
 	experiments/traffic/workload:FuzzParseSizes \
-	hostagent/guest/star:FuzzProgram \
-	hostagent/guest/star:FuzzRead \
-	hostagent/guest/wasm:FuzzMutant \
-	hostagent/guest/wasm:FuzzRead \
 	hostagent/lstm:FuzzParse \
 	hostagent/qp:FuzzPairFrames \
 	hostagent:FuzzRecovery \

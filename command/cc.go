@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
-	_ "github.com/pausenet/pausenet/hostagent/guest/star" // languages of controller files
-	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
+	"github.com/pausenet/pausenet/controllerfile"
+	_ "github.com/pausenet/pausenet/controllerfile/star" // languages of controller files
+	_ "github.com/pausenet/pausenet/controllerfile/wasm"
 )
 
 func newCCCommand() *cobra.Command {
@@ -40,19 +40,19 @@ the line rate, check reports it with the event that caused it.`,
 		Example: `  pausenet cc check examples/controllers/aimd.star`,
 		Args:    cobra.MinimumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return ccfile.Extensions(), cobra.ShellCompDirectiveFilterFileExt
+			return controllerfile.Extensions(), cobra.ShellCompDirectiveFilterFileExt
 		},
 		RunE: func(c *cobra.Command, names []string) error {
 			var errs []error
 			for _, name := range names {
-				if !ccfile.Is(name) {
+				if !controllerfile.Is(name) {
 					errs = append(errs, fmt.Errorf("%s: a congestion controller's file must end in .%s", name,
-						strings.Join(ccfile.Extensions(), " or .")))
+						strings.Join(controllerfile.Extensions(), " or .")))
 					continue
 				}
-				spec, err := ccfile.Read(name)
+				spec, err := controllerfile.Read(name)
 				if err == nil {
-					if err = ccfile.Check(spec); err != nil {
+					if err = controllerfile.Check(spec); err != nil {
 						err = fmt.Errorf("%s: %w", name, err)
 					}
 				}
@@ -61,7 +61,7 @@ the line rate, check reports it with the event that caused it.`,
 					continue
 				}
 				fmt.Fprintf(c.OutOrStdout(), "%s is valid: tested with %d random histories of a flow on each of %d paths; requires of switches: %v\n",
-					name, ccfile.Histories, len(ccfile.Paths), spec.Needs)
+					name, controllerfile.Histories, len(controllerfile.Paths), spec.Needs)
 			}
 			return badInput(errors.Join(errs...))
 		},
@@ -80,7 +80,7 @@ explain each part. Existing files are not overwritten.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			made, err := ccfile.New(args[0], language)
+			made, err := controllerfile.New(args[0], language)
 			if err != nil {
 				return badInput(err)
 			}
@@ -88,7 +88,7 @@ explain each part. Existing files are not overwritten.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&language, "lang", ccfile.Languages()[0], "`language`: "+strings.Join(ccfile.Languages(), ", "))
-	completeFlag(c, "lang", ccfile.Languages()...)
+	c.Flags().StringVar(&language, "lang", controllerfile.Languages()[0], "`language`: "+strings.Join(controllerfile.Languages(), ", "))
+	completeFlag(c, "lang", controllerfile.Languages()...)
 	return c
 }

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
@@ -115,7 +115,7 @@ func tryController(t *testing.T, name string, content []byte, settings string) {
 		summary, err := runner.Watch(t.Context(), s,
 			runner.Options{Controller: controllers[0], Seed: 1, Processors: 1}, runner.Watching{})
 		var panicked *engine.PanicError
-		var mistake *guest.Error
+		var mistake *controllerfile.Error
 		switch {
 		case errors.As(err, &panicked):
 			if value, ok := panicked.Value.(error); !ok || !errors.As(value, &mistake) {

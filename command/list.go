@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -100,8 +100,8 @@ func listControllers(w io.Writer, names []string, format string) error {
 	specs := make([]*cc.Spec, len(names))
 	for i, name := range names {
 		var err error
-		if ccfile.Is(name) {
-			specs[i], err = ccfile.Read(name)
+		if controllerfile.Is(name) {
+			specs[i], err = controllerfile.Read(name)
 		} else {
 			specs[i], err = cc.Lookup(name)
 		}

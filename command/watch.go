@@ -15,7 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -79,7 +79,7 @@ func ended(err error) error { return &exitError{128 + shutdown.Signal(), err} }
 // watched returns the files on the command line that affect the runs.
 func (f *runFlags) watched(names []string) (paths []string) {
 	for _, name := range f.controllers {
-		if ccfile.Is(name) {
+		if controllerfile.Is(name) {
 			paths = append(paths, filepath.Clean(name))
 		}
 	}

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	// Controller names a congestion control, a variant of the scenario, or a controller file. The default is the
 	// scenario's first controller. A controller file needs its language to be imported:
-	// import _ ".../hostagent/guest/star" for Starlark, guest/wasm for WebAssembly.
+	// import _ ".../controllerfile/star" for Starlark, guest/wasm for WebAssembly.
 	Controller string
 	// Set overrides keys of the scenario, each as "path=value", as --set does on the command line.
 	Set []string

@@ -16,12 +16,12 @@ import (
 func TestRun(t *testing.T) {
 	ctx := context.Background()
 	for want, o := range map[string]experiments.Options{
-		"unknown congestion control":            {Controller: "dcqn"},
-		"imports hostagent/guest/star for them": {Controller: "../examples/controllers/timely.star"},
-		"a Run has one":                         {Controller: "all"},
-		"switch.pfc.xof":                        {Set: []string{"switch.pfc.xof=80KB"}},
-		"-1 processors":                         {Processors: -1},
-		"65 processors":                         {Processors: 65},
+		"unknown congestion control":           {Controller: "dcqn"},
+		"imports controllerfile/star for them": {Controller: "../examples/controllers/timely.star"},
+		"a Run has one":                        {Controller: "all"},
+		"switch.pfc.xof":                       {Set: []string{"switch.pfc.xof=80KB"}},
+		"-1 processors":                        {Processors: -1},
+		"65 processors":                        {Processors: 65},
 	} {
 		if _, err := experiments.Run(ctx, "incast", o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -97,12 +97,12 @@ var mayImport = map[string][]string{
 	"experiments/measure":            {"experiments/traffic/steps", "topologies"},
 	// The languages of controllers in files have libraries that the state machines have not. Only programs import them,
 	// and with them the language.
-	"hostagent/guest/star": {"hostagent"},
-	"hostagent/guest/wasm": {"hostagent", "hostagent/guest/star"},
+	"controllerfile":      {"hostagent"},
+	"controllerfile/star": {"controllerfile", "hostagent"},
+	"controllerfile/wasm": {"controllerfile", "hostagent", "controllerfile/star"},
 
-	"experiments/ccfile": {"hostagent"},
 	"experiments/scenario": {
-		"experiments/ccfile", "experiments/traffic/steps", "experiments/traffic/collective", "experiments/measure",
+		"controllerfile", "experiments/traffic/steps", "experiments/traffic/collective", "experiments/measure",
 		"experiments/traffic/workload", "topologies", "hostagent", "switchagent", "settings", "orchestrator/engine",
 		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane",
 	},
@@ -131,7 +131,7 @@ var mayImport = map[string][]string{
 		"topologies", "orchestrator/engine", "orchestrator/engine/plane",
 	},
 	"experiments/sweep": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
+		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/results", "experiments/pages/report", "orchestrator/engine", "orchestrator/engine/plane",
 		"orchestrator/engine/partition",
 	},
@@ -156,13 +156,13 @@ var mayImport = map[string][]string{
 		"orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/kernel",
 	},
 	"experiments/live": {
-		"experiments/ccfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf",
+		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf",
 		"hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
 		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/wallclock", "orchestrator/image",
 		"orchestrator/nat", "orchestrator/pidns", "orchestrator/verbs",
 	},
 	"experiments/lab": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",
+		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",
 		"experiments/suite", "hostagent", "orchestrator/engine",
 	},
 	"experiments/train": {
@@ -171,22 +171,22 @@ var mayImport = map[string][]string{
 	},
 
 	"playground": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/replay",
+		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/replay",
 		"experiments/runner", "experiments/observe", "experiments/suite",
-		"experiments/lab", "hostagent", "hostagent/guest/star", "orchestrator/engine",
+		"experiments/lab", "hostagent", "controllerfile/star", "orchestrator/engine",
 	},
 	// It puts the files together that the browser is served, with the page of view.
 	"playground/site": {
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/results/replay",
+		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/replay",
 		"experiments/pages/view", "experiments/pages/animation", "hostagent", "orchestrator/engine", "playground",
 	},
 
 	"cmd": {"command"},
 	"command": {
-		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "hostagent/guest/star", "hostagent/guest/wasm",
+		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "controllerfile/star", "controllerfile/wasm",
 		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
 		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image",
-		"experiments/measure", "experiments/ccfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
+		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
 		"experiments/live", "experiments/train", "experiments/pages/report",
@@ -197,8 +197,8 @@ var mayImport = map[string][]string{
 
 // testsMayImport are the packages that tests of a package may import besides.
 var testsMayImport = map[string][]string{
-	"orchestrator/engine": {"orchestrator/engine/wasmplane"},
-	"orchestrator/kernel": {"orchestrator/engine", "orchestrator/engine/paths"},
+	"orchestrator/engine":    {"orchestrator/engine/wasmplane"},
+	"orchestrator/kernel":    {"orchestrator/engine", "orchestrator/engine/paths"},
 	"orchestrator/wallclock": {"orchestrator/pidns"},
 }
 

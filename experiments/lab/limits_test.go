@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	_ "github.com/pausenet/pausenet/hostagent/guest/star"
-	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
+	_ "github.com/pausenet/pausenet/controllerfile/star"
+	_ "github.com/pausenet/pausenet/controllerfile/wasm"
 )
 
 // pair is an exercise with a controller of the student's, in either language.

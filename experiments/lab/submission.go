@@ -11,9 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -90,7 +89,7 @@ func (s *Submission) take(file, called string) error {
 	case s.e.changed(file) != nil:
 		return s.readScenario(s.e.changed(file), data)
 	}
-	if _, err := ccfile.Parse(file, data, nil); err != nil {
+	if _, err := controllerfile.Parse(file, data, nil); err != nil {
 		return err
 	}
 	s.programs[file] = data
@@ -237,7 +236,7 @@ func child(v *yamlspec.Value, key string) *yamlspec.Value {
 func (s *Submission) with(u *scenario.Scenario, spent *spent, most uint64) (*scenario.Scenario, error) {
 	c := *u
 	for _, file := range slices.Sorted(maps.Keys(s.programs)) {
-		spec, err := ccfile.Parse(file, s.programs[file], &guest.Meter{MostSteps: most, Took: spent.took})
+		spec, err := controllerfile.Parse(file, s.programs[file], &controllerfile.Meter{MostSteps: most, Took: spent.took})
 		if err == nil {
 			c.Catalog, err = c.Catalog.With(spec)
 		}

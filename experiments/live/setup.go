@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -52,10 +52,10 @@ func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
 // learn reads the controller in the file that a name refers to, relative to the working directory. It replaces an
 // earlier version of the file.
 func (l *Setup) learn(name string) error {
-	if !ccfile.Is(name) {
+	if !controllerfile.Is(name) {
 		return nil
 	}
-	spec, err := ccfile.Read(name)
+	spec, err := controllerfile.Read(name)
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/pausenet/pausenet/controllerfile/star"
+	_ "github.com/pausenet/pausenet/controllerfile/wasm"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	_ "github.com/pausenet/pausenet/hostagent/guest/star"
-	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/pausenet/pausenet/hostagent/guest/star"
-	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
+	_ "github.com/pausenet/pausenet/controllerfile/star"
+	_ "github.com/pausenet/pausenet/controllerfile/wasm"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/schema"
@@ -191,8 +191,8 @@ func (d *decoder) lookup(at *yamlspec.Value, name string) *cc.Spec {
 
 // lookup returns a congestion control by its name or its file's path.
 func (s *Scenario) lookup(name string) (*cc.Spec, error) {
-	if ccfile.Is(name) {
-		name = ccfile.Name(name)
+	if controllerfile.Is(name) {
+		name = controllerfile.Name(name)
 	}
 	return s.Catalog.Lookup(name)
 }
@@ -201,7 +201,7 @@ func (s *Scenario) lookup(name string) (*cc.Spec, error) {
 func (s *Scenario) readControllers(names []string) error {
 	var errs []error
 	for _, name := range names {
-		if ccfile.Is(name) {
+		if controllerfile.Is(name) {
 			s.Recipe.Controllers = append(s.Recipe.Controllers, name)
 			errs = append(errs, s.readController(name))
 		}
@@ -210,7 +210,7 @@ func (s *Scenario) readControllers(names []string) error {
 }
 
 func (s *Scenario) readController(path string) error {
-	spec, err := ccfile.ReadFrom(s.Recipe.sources, path)
+	spec, err := controllerfile.ReadFrom(s.Recipe.sources, path)
 	if err == nil {
 		s.Catalog, err = s.Catalog.With(spec)
 	}
@@ -221,11 +221,11 @@ func (s *Scenario) readController(path string) error {
 func (d *decoder) controllerFiles(places []*yamlspec.Value) {
 	for _, at := range places {
 		name := strings.TrimSpace(at.Raw())
-		if !ccfile.Is(name) {
+		if !controllerfile.Is(name) {
 			continue
 		}
 		// --cc or an earlier list may have read the file: then its name is enough.
-		if _, err := d.s.lookup(name); err == nil && ccfile.Name(name) == name {
+		if _, err := d.s.lookup(name); err == nil && controllerfile.Name(name) == name {
 			continue
 		}
 		if !filepath.IsAbs(name) {
@@ -284,8 +284,8 @@ func controllerFileNames(root *yamlspec.Value, given []string) (names []string) 
 		given = append(slices.Clip(given), at.Raw())
 	}
 	for _, name := range given {
-		if ccfile.Is(name) {
-			names = append(names, ccfile.Name(name), strings.TrimSuffix(ccfile.Name(name), ccfile.WindowEnd))
+		if controllerfile.Is(name) {
+			names = append(names, controllerfile.Name(name), strings.TrimSuffix(controllerfile.Name(name), controllerfile.WindowEnd))
 		}
 	}
 	return names

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
@@ -98,7 +98,7 @@ func (s *Sweep) decode(m *yamlspec.Mapping, dir string) {
 			continue
 		}
 		if item.String(&name) {
-			if ccfile.Is(name) && !filepath.IsAbs(name) { // relative to the sweep's folder
+			if controllerfile.Is(name) && !filepath.IsAbs(name) { // relative to the sweep's folder
 				name = filepath.Join(dir, name)
 			}
 			s.Controllers, s.controllersAt = append(s.Controllers, name), append(s.controllersAt, item)

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
@@ -338,7 +338,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 		}
 	}
 	points, workers := make([]Point, len(controllers)), partition.Workers(loaded.Topology)
-	own := slices.DeleteFunc(slices.Clone(s.Controllers), func(name string) bool { return !ccfile.Is(name) })
+	own := slices.DeleteFunc(slices.Clone(s.Controllers), func(name string) bool { return !controllerfile.Is(name) })
 	for i, controller := range controllers {
 		hash, err := scenario.ConfigurationHash(loaded, controller, loaded.Seed)
 		if err != nil {
@@ -368,7 +368,7 @@ func (s *Sweep) controllerNames(scenario *scenario.Scenario) ([]string, error) {
 		return names, nil
 	}
 	for i, at := range s.controllersAt {
-		if i >= len(s.Controllers) || s.Controllers[i] != at.Raw() && !ccfile.Is(at.Raw()) {
+		if i >= len(s.Controllers) || s.Controllers[i] != at.Raw() && !controllerfile.Is(at.Raw()) {
 			break // flags have replaced the file's
 		}
 		if _, err := scenario.ControllerNames(s.Controllers[:i+1]); err != nil {

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
+	_ "github.com/pausenet/pausenet/controllerfile/star"
+	_ "github.com/pausenet/pausenet/controllerfile/wasm"
 	"github.com/pausenet/pausenet/ebpf/wasm/reference"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	_ "github.com/pausenet/pausenet/hostagent/guest/star"
-	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
 	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"

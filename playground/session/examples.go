@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
@@ -50,12 +50,12 @@ func FindExamples(controllers string) (*Examples, error) {
 		if err != nil {
 			return nil, err
 		}
-		spec, err := ccfile.Read(file)
+		spec, err := controllerfile.Read(file)
 		if err != nil {
 			return nil, err
 		}
 		all.Controllers = append(all.Controllers, Example{
-			Name: ccfile.Name(file), Description: spec.Summary,
+			Name: controllerfile.Name(file), Description: spec.Summary,
 			Text: string(text),
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/ccfile"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/results/replay"
@@ -20,9 +20,9 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
-	"github.com/pausenet/pausenet/hostagent/guest"
+
 	// WebAssembly would make the page a fifth larger, and a tab has no compiler for it
-	_ "github.com/pausenet/pausenet/hostagent/guest/star"
+	_ "github.com/pausenet/pausenet/controllerfile/star"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
@@ -85,7 +85,7 @@ func (c *Checked) read(r Request) error {
 	}
 	if strings.TrimSpace(r.Controller) != "" {
 		// Its own mistakes come first: the scenario's are mostly that it cannot be read.
-		if _, err := ccfile.Read(ControllerFile); err != nil {
+		if _, err := controllerfile.Read(ControllerFile); err != nil {
 			return err
 		}
 		reading.Controllers = []string{ControllerFile}
@@ -132,11 +132,11 @@ func guestMistakes(err error) (all []Mistake) {
 		return all
 	}
 	var (
-		mistake *guest.Error
+		mistake *controllerfile.Error
 		ended   *engine.PanicError
 	)
 	if errors.As(err, &ended) {
-		mistake, _ = ended.Value.(*guest.Error)
+		mistake, _ = ended.Value.(*controllerfile.Error)
 	}
 	if mistake != nil || errors.As(err, &mistake) {
 		all = append(all, Mistake{File: mistake.File, Line: mistake.Line, Column: mistake.Column, Message: mistake.Message})

@@ -10,15 +10,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 var env = cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 40 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 
-const examples = "../../../examples/controllers/"
+const examples = "../../examples/controllers/"
 
 func module(t testing.TB, name string) []byte {
 	t.Helper()
@@ -35,7 +35,7 @@ func build(content []byte) (cc.Controller, *cc.Spec, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	spec := guest.Spec("x.wasm", content, p, nil)
+	spec := controllerfile.Spec("x.wasm", content, p, nil)
 	set, err := cc.Resolver{}.Resolve(spec, nil, env)
 	if err != nil {
 		return nil, spec, err
@@ -48,7 +48,7 @@ func build(content []byte) (cc.Controller, *cc.Spec, error) {
 func play(c cc.Controller) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			mistake, ok := v.(*guest.Error)
+			mistake, ok := v.(*controllerfile.Error)
 			if !ok {
 				panic(v)
 			}
@@ -198,7 +198,7 @@ func TestMistakes(t *testing.T) {
 			if err == nil {
 				err = play(flow)
 			}
-			var mistake *guest.Error
+			var mistake *controllerfile.Error
 			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.As(err, &mistake) {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
@@ -319,7 +319,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		c, _, err := build(content)
-		var mistake *guest.Error
+		var mistake *controllerfile.Error
 		if err == nil {
 			_ = play(c)
 		} else if !errors.As(err, &mistake) && !strings.Contains(err.Error(), "x.wasm") {

@@ -6,8 +6,8 @@ import (
 	"math"
 	"sync"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -63,13 +63,13 @@ func (m *instance) get(at int) float64 {
 type flow struct {
 	*bound
 	at     *instance // of the last call; it is tried first, so that processors that call flows do not meet
-	answer guest.Answer
+	answer controllerfile.Answer
 	state  []byte   // as the last call has left it
 	room   [64]byte // for it, if it is no larger: then a call needs one place in memory less
 }
 
 // Flow makes a flow.
-func (b *bound) Flow(cc.Env) (guest.Flow, error) {
+func (b *bound) Flow(cc.Env) (controllerfile.Flow, error) {
 	f := &flow{bound: b}
 	if int(b.flowSize) <= len(f.room) {
 		f.state = f.room[:b.flowSize]
@@ -81,11 +81,11 @@ func (b *bound) Flow(cc.Env) (guest.Flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.call(m, guest.Init); err != nil {
+	if err := f.call(m, controllerfile.Init); err != nil {
 		return nil, err
 	}
 	if f.answer.Rate == 0 {
-		return nil, &guest.Error{
+		return nil, &controllerfile.Error{
 			File: b.name, Function: "init",
 			Message: "it does not set the rate, so no packet can leave: pn.rate = pn.line_rate",
 		}
@@ -94,7 +94,7 @@ func (b *bound) Flow(cc.Env) (guest.Flow, error) {
 }
 
 // Answer returns the flow's rate, window and timer.
-func (f *flow) Answer() *guest.Answer { return &f.answer }
+func (f *flow) Answer() *controllerfile.Answer { return &f.answer }
 
 // begin returns an instance with the flow's state in it.
 func (f *flow) begin() (*instance, error) {
@@ -119,7 +119,7 @@ func (f *flow) begin() (*instance, error) {
 }
 
 // call calls a handler, and takes what it wants.
-func (f *flow) call(m *instance, handler guest.Handler) error {
+func (f *flow) call(m *instance, handler controllerfile.Handler) error {
 	if err := m.functions[handler].CallWithStack(context.Background(), nil); err != nil {
 		return f.failed(err, handler.String(), m) // the instance stays busy: its stack may be anywhere
 	}
@@ -136,7 +136,7 @@ func (f *flow) call(m *instance, handler guest.Handler) error {
 	err := f.wants(m.get(blockRate), m.get(blockWindow), m.get(blockTimer), m.get(blockMoves))
 	m.busy.Store(false)
 	if err != nil {
-		return &guest.Error{File: f.name, Function: handler.String(), Message: err.Error()}
+		return &controllerfile.Error{File: f.name, Function: handler.String(), Message: err.Error()}
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func truth(is bool) float64 {
 }
 
 // told calls a handler with a sample.
-func (f *flow) told(handler guest.Handler, s *cc.Sample) error {
+func (f *flow) told(handler controllerfile.Handler, s *cc.Sample) error {
 	m, err := f.begin()
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (f *flow) told(handler guest.Handler, s *cc.Sample) error {
 	m.put(blockCE, truth(s.CE))
 	m.put(blockUE, truth(s.UE))
 	switch handler {
-	case guest.OnAck:
+	case controllerfile.OnAck:
 		m.put(blockRTT, float64(s.RTT))
 		m.put(blockAckedBytes, float64(s.AckedBytes))
 		m.put(blockPathID, float64(s.PathID))
@@ -203,10 +203,10 @@ func (f *flow) told(handler guest.Handler, s *cc.Sample) error {
 			m.put(at+2, float64(h.TxBytes))
 			m.put(at+3, float64(h.QueueBytes))
 		}
-	case guest.OnCNP:
+	case controllerfile.OnCNP:
 		m.put(blockReceived, float64(s.Received))
 		m.put(blockReceivingRate, float64(s.ReceivingRate))
-	case guest.OnCNM:
+	case controllerfile.OnCNM:
 		m.put(blockFlows, float64(s.CNMFlows))
 		m.put(blockCNMRate, float64(s.CNMRate))
 	}
@@ -214,7 +214,7 @@ func (f *flow) told(handler guest.Handler, s *cc.Sample) error {
 }
 
 // when calls a handler with a time, and one number more.
-func (f *flow) when(handler guest.Handler, now vtime.Time, at int, v float64) error {
+func (f *flow) when(handler controllerfile.Handler, now vtime.Time, at int, v float64) error {
 	m, err := f.begin()
 	if err != nil {
 		return err
@@ -224,21 +224,25 @@ func (f *flow) when(handler guest.Handler, now vtime.Time, at int, v float64) er
 	return f.call(m, handler)
 }
 
-func (f *flow) Ack(s *cc.Sample) error   { return f.told(guest.OnAck, s) }
-func (f *flow) CNP(s *cc.Sample) error   { return f.told(guest.OnCNP, s) }
-func (f *flow) CNM(s *cc.Sample) error   { return f.told(guest.OnCNM, s) }
-func (f *flow) Nak(now vtime.Time) error { return f.when(guest.OnNak, now, blockNow, float64(now)) }
-
-func (f *flow) Timeout(now vtime.Time) error {
-	return f.when(guest.OnTimeout, now, blockNow, float64(now))
+func (f *flow) Ack(s *cc.Sample) error { return f.told(controllerfile.OnAck, s) }
+func (f *flow) CNP(s *cc.Sample) error { return f.told(controllerfile.OnCNP, s) }
+func (f *flow) CNM(s *cc.Sample) error { return f.told(controllerfile.OnCNM, s) }
+func (f *flow) Nak(now vtime.Time) error {
+	return f.when(controllerfile.OnNak, now, blockNow, float64(now))
 }
 
-func (f *flow) Timer(now vtime.Time) error { return f.when(guest.OnTimer, now, blockNow, float64(now)) }
+func (f *flow) Timeout(now vtime.Time) error {
+	return f.when(controllerfile.OnTimeout, now, blockNow, float64(now))
+}
+
+func (f *flow) Timer(now vtime.Time) error {
+	return f.when(controllerfile.OnTimer, now, blockNow, float64(now))
+}
 
 func (f *flow) Sent(now vtime.Time, payload int) error {
-	return f.when(guest.OnSent, now, blockPayload, float64(payload))
+	return f.when(controllerfile.OnSent, now, blockPayload, float64(payload))
 }
 
 func (f *flow) Preset(now vtime.Time, rate float64) error {
-	return f.when(guest.Preset, now, blockStartRate, rate)
+	return f.when(controllerfile.Preset, now, blockStartRate, rate)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -24,7 +24,7 @@ func build(source string, given map[string]string) (c cc.Controller, spec *cc.Sp
 	if err != nil {
 		return nil, nil, err
 	}
-	spec = guest.Spec("x.star", []byte(source), p, nil)
+	spec = controllerfile.Spec("x.star", []byte(source), p, nil)
 	set, err := cc.Resolver{}.Resolve(spec, given, env)
 	if err != nil {
 		return nil, spec, err
@@ -37,7 +37,7 @@ func build(source string, given map[string]string) (c cc.Controller, spec *cc.Sp
 func play(c cc.Controller) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			mistake, ok := v.(*guest.Error)
+			mistake, ok := v.(*controllerfile.Error)
 			if !ok {
 				panic(v)
 			}
@@ -242,7 +242,7 @@ func TestMistakes(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v\nwant %s\nof\n%s", err, c.want, c.source)
 			}
-			var mistake *guest.Error
+			var mistake *controllerfile.Error
 			if err != nil && !errors.As(err, &mistake) && !strings.Contains(c.want, " = ") {
 				t.Errorf("%v has no place", err)
 			}
@@ -261,7 +261,7 @@ func tried(source string) error {
 
 // TestDocumentedMistakes: the documentation's table has what is written, and the message that it gets, word by word.
 func TestDocumentedMistakes(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/controllers-from-files.md")
+	text, err := os.ReadFile("../../docs/controllers-from-files.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func TestMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, steps := 0, uint64(0)
-	spec := guest.Spec("x.star", []byte(source), p, &guest.Meter{
+	spec := controllerfile.Spec("x.star", []byte(source), p, &controllerfile.Meter{
 		MostSteps: 10_000,
 		Took:      func(n uint64) { calls, steps = calls+1, steps+n },
 	})
@@ -373,7 +373,7 @@ func TestMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		e, ok := recover().(*guest.Error)
+		e, ok := recover().(*controllerfile.Error)
 		if !ok || !strings.Contains(e.Error(), "x.star: the calls of a flow have taken more than 10000 steps in all") {
 			t.Errorf("%v", e)
 		}

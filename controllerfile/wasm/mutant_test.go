@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/internal/splitmix"
 )
 
@@ -145,7 +145,7 @@ func snippet(d *draws) []byte {
 // playMutant reads and plays a module as a flow of its own, and says how far it came: 0 not read, 1 read, 2 played.
 func playMutant(t *testing.T, content []byte) (c cc.Controller, far int, err error) {
 	c, _, err = build(content)
-	var mistake *guest.Error
+	var mistake *controllerfile.Error
 	if err == nil {
 		if err = play(c); err == nil {
 			return c, 2, nil

@@ -1,11 +1,10 @@
-package ccfile
+package controllerfile
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -45,7 +44,7 @@ func Check(spec *cc.Spec) error {
 func play(spec *cc.Spec, settings cc.Settings, env cc.Env, seed uint64) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			var mistake *guest.Error
+			var mistake *Error
 			if panicked, ok := value.(error); !ok || !errors.As(panicked, &mistake) {
 				panic(value)
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/controllerfile"
 )
 
 // ownName begins the names of what a module exports for the host: no name of the module's own does.
@@ -195,7 +195,7 @@ func (e *entries) read(r *reader) error {
 				return errDamaged
 			}
 			// One that takes or returns something stays as it is, and is refused as such.
-			if guest.IsHandler(x.name) && e.plain[e.types[x.at]] {
+			if controllerfile.IsHandler(x.name) && e.plain[e.types[x.at]] {
 				e.handlers = append(e.handlers, x.at)
 				x.at = uint32(len(e.types) + len(e.handlers) - 1)
 			}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/controllerfile"
 )
 
 // place says that what was at one offset in the section of code is at another now, and so is what follows it until the
@@ -83,7 +83,7 @@ func (p places) frames(message string) (all []frame) {
 
 // locate gives a mistake its place: the function that was called last, and its line in the source if the module says
 // it.
-func (p *program) locate(e *guest.Error) {
+func (p *program) locate(e *controllerfile.Error) {
 	frames := p.metered.places.frames(e.Trace)
 	if len(frames) == 0 {
 		return

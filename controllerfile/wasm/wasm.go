@@ -28,9 +28,9 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/pausenet/pausenet/controllerfile"
+	"github.com/pausenet/pausenet/controllerfile/star"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
-	"github.com/pausenet/pausenet/hostagent/guest/star"
 )
 
 // Version numbers the interface (pausenet_abi). Modules of version 1, whose block ends before in_flight, run too.
@@ -88,7 +88,7 @@ type program struct {
 	globals  []uint64 // those that can change, in a new instance
 	runtime  wazero.Runtime
 	module   wazero.CompiledModule
-	declared *guest.Declaration
+	declared *controllerfile.Declaration
 	block    uint32 // addresses
 	shared   uint32 // bytes of the block
 	flow     uint32
@@ -101,12 +101,12 @@ func config() wazero.RuntimeConfig {
 		WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
 }
 
-func init() { guest.Register(".wasm", Read) }
+func init() { controllerfile.Register(".wasm", Read) }
 
 // Read reads a module. name is its file's, for messages.
-func Read(name string, content []byte) (guest.Program, error) {
-	refuse := func(format string, args ...any) (guest.Program, error) {
-		return nil, &guest.Error{File: name, Message: fmt.Sprintf(format, args...)}
+func Read(name string, content []byte) (controllerfile.Program, error) {
+	refuse := func(format string, args ...any) (controllerfile.Program, error) {
+		return nil, &controllerfile.Error{File: name, Message: fmt.Sprintf(format, args...)}
 	}
 	m, err := meter(content)
 	if err != nil {
@@ -130,8 +130,8 @@ func Read(name string, content []byte) (guest.Program, error) {
 				"pausenet.h defines it)", need)
 		}
 	}
-	handled := guest.Handlers(0)
-	for h := range guest.HandlerCount {
+	handled := controllerfile.Handlers(0)
+	for h := range controllerfile.HandlerCount {
 		f := exports[h.String()]
 		if f == nil {
 			continue
@@ -151,9 +151,9 @@ func Read(name string, content []byte) (guest.Program, error) {
 }
 
 // ask calls the module for its declarations.
-func (p *program) ask(handled guest.Handlers) error {
+func (p *program) ask(handled controllerfile.Handlers) error {
 	refuse := func(format string, args ...any) error {
-		return &guest.Error{File: p.name, Message: fmt.Sprintf(format, args...)}
+		return &controllerfile.Error{File: p.name, Message: fmt.Sprintf(format, args...)}
 	}
 	m, err := p.instantiate()
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *program) ask(handled guest.Handlers) error {
 }
 
 // Declares returns the module's declarations.
-func (p *program) Declares() *guest.Declaration { return p.declared }
+func (p *program) Declares() *controllerfile.Declaration { return p.declared }
 
 // instance is one of the module, with a memory of its own.
 type instance struct {
@@ -229,8 +229,8 @@ type instance struct {
 	flow      []byte      // likewise
 	owner     *flow       // whose state is in flow, and has not been elsewhere since; nil: nobody's
 	busy      atomic.Bool // a flow is being called, or a call has failed
-	functions [guest.HandlerCount]api.Function
-	calls     [guest.HandlerCount]uint64
+	functions [controllerfile.HandlerCount]api.Function
+	calls     [controllerfile.HandlerCount]uint64
 }
 
 // instantiate makes one.
@@ -238,23 +238,23 @@ func (p *program) instantiate() (*instance, error) {
 	module, err := p.runtime.InstantiateModule(context.Background(), p.module,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
 	if err != nil {
-		return nil, &guest.Error{File: p.name, Message: fmt.Sprintf("cannot start it: %v", firstLine(err))}
+		return nil, &controllerfile.Error{File: p.name, Message: fmt.Sprintf("cannot start it: %v", firstLine(err))}
 	}
 	m := &instance{of: p, module: module, steps: module.ExportedGlobal(stepsGlobal).(api.MutableGlobal)}
 	m.memory, _ = module.Memory().Read(0, module.Memory().Size()) // it never grows
-	for h := range guest.HandlerCount {
+	for h := range controllerfile.HandlerCount {
 		m.functions[h] = module.ExportedFunction(h.String())
 	}
 	return m, nil
 }
 
 // Bind makes the module ready for flows of an Env.
-func (p *program) Bind(env cc.Env, set *cc.Settings) (guest.Bound, error) {
+func (p *program) Bind(env cc.Env, set *cc.Settings) (controllerfile.Bound, error) {
 	b := &bound{program: p}
 	b.constants[blockLineRate], b.constants[blockBaseRTT] = float64(env.LineRate), float64(env.BaseRTT)
 	b.constants[blockMTU], b.constants[blockLineMTU] = float64(env.MTU), float64(env.LineMTU)
 	for i := range p.declared.Parameters {
-		b.constants[blockParams+i] = guest.Number(set, &p.declared.Parameters[i])
+		b.constants[blockParams+i] = controllerfile.Number(set, &p.declared.Parameters[i])
 	}
 	m, err := b.instance()
 	if err != nil {
@@ -267,7 +267,7 @@ func (p *program) Bind(env cc.Env, set *cc.Settings) (guest.Bound, error) {
 
 // failed returns what ended a call as a guest's mistake.
 func (p *program) failed(err error, function string, m *instance) error {
-	e := &guest.Error{File: p.name, Function: function, Message: firstLine(err), Trace: err.Error()}
+	e := &controllerfile.Error{File: p.name, Function: function, Message: firstLine(err), Trace: err.Error()}
 	switch {
 	case int64(m.steps.Get()) < 0:
 		e.Message = fmt.Sprintf("the call has taken %d steps (function calls and loop iterations): is there an endless loop?",

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/internal/splitmix"
 )
 
@@ -156,7 +156,7 @@ func twice(t *testing.T, source string) (far int, err error) {
 	}
 	rate, window, timer, far, err := once()
 	r, w, d, again, other := once()
-	var mistake *guest.Error
+	var mistake *controllerfile.Error
 	switch {
 	case far != again || fmt.Sprint(err) != fmt.Sprint(other) || r != rate || w != window || d != timer:
 		t.Errorf("%v, rate %v, window %v, timer %v, and again %v, %v, %v, %v, of\n%s", err, rate, window, timer, other, r, w,

@@ -1,18 +1,9 @@
-// Package guest makes congestion controls of programs that users bring in files. It has what all languages share: what
-// a program declares (Declaration), how a flow of it is called (Flow), and the adapter that makes a cc.Controller of
-// that. Package star reads Starlark, package wasm WebAssembly: a program that imports one of them, if only for its
-// init, can read controllers in that language (Register).
-//
-// A guest's mistake is an Error, with its place in the file. Where a flow's call returns one, the adapter panics with
-// it: the NIC that calls controllers has no way to hear of errors, and whoever drives the engine recovers from a
-// controller's panic and fails the run (internal/blame). What was measured until then is kept.
-package guest
+package controllerfile
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -88,14 +79,14 @@ var readers = map[string]Reader{} // by extension
 // init.
 func Register(extension string, read Reader) { readers[extension] = read }
 
-// ReaderOf returns the reader of files with an extension. ok is false if this program does not import its language.
-func ReaderOf(extension string) (read Reader, ok bool) {
-	read, ok = readers[extension]
-	return read, ok
+// Extensions returns the extensions of the files that this program can read, sorted and without the dot.
+func Extensions() (all []string) {
+	for end := range readers {
+		all = append(all, end[1:])
+	}
+	slices.Sort(all)
+	return all
 }
-
-// Extensions returns the extensions of all registered languages, in order.
-func Extensions() []string { return slices.Sorted(maps.Keys(readers)) }
 
 // Bound is a program with the constants of an Env. Flows share it, and may call it concurrently, each from one
 // goroutine.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/hostagent/guest"
+	"github.com/pausenet/pausenet/controllerfile"
 )
 
 // outsideEvery is after how many calls of a handler, beside the 1st, 2nd, 4th, 8th and so on, an instance is looked at
@@ -18,7 +18,7 @@ const outsideEvery = 4096
 // that use the instance would share it, and which flows these are depends on the processors. So the memory and the
 // globals must equal a new instance's, except for the block, the flow's state, and the stack, which keeps nothing
 // between calls.
-func (m *instance) outside(handler guest.Handler) error {
+func (m *instance) outside(handler controllerfile.Handler) error {
 	p := m.of
 	for i, v := range m.mutableGlobals() {
 		if v != p.globals[i] {
@@ -45,8 +45,8 @@ func (m *instance) outside(handler guest.Handler) error {
 	return nil
 }
 
-func (m *instance) kept(handler guest.Handler, what, name string) error {
-	return &guest.Error{
+func (m *instance) kept(handler controllerfile.Handler, what, name string) error {
+	return &controllerfile.Error{
 		File: m.of.name, Function: handler.String(),
 		Message: what + ", which all flows share: a flow's state belongs in struct flow; move " + name +
 			" there, or do not change it",

@@ -31,8 +31,8 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -43,31 +43,31 @@ const MostSource = 64 << 10
 var options = &syntax.FileOptions{While: true}
 
 // arguments are the names of what handlers are called with.
-var arguments = [guest.HandlerCount]string{
-	guest.Init: "flow", guest.Preset: "flow, now, rate",
-	guest.OnAck: "flow, ack", guest.OnCNP: "flow, cnp", guest.OnCNM: "flow, cnm", guest.OnNak: "flow, now",
-	guest.OnTimeout: "flow, now", guest.OnTimer: "flow, now", guest.OnSent: "flow, now, payload",
+var arguments = [controllerfile.HandlerCount]string{
+	controllerfile.Init: "flow", controllerfile.Preset: "flow, now, rate",
+	controllerfile.OnAck: "flow, ack", controllerfile.OnCNP: "flow, cnp", controllerfile.OnCNM: "flow, cnm", controllerfile.OnNak: "flow, now",
+	controllerfile.OnTimeout: "flow, now", controllerfile.OnTimer: "flow, now", controllerfile.OnSent: "flow, now, payload",
 }
 
 // source is a file that is being read, or has been.
 type source struct {
 	name     string
 	content  []byte
-	declared guest.Declaration
+	declared controllerfile.Declaration
 	handlers map[string]*syntax.DefStmt
 	reads    map[string]bool // attributes that are read
 	slots    slots
 	problems []error
 }
 
-func init() { guest.Register(".star", Read) }
+func init() { controllerfile.Register(".star", Read) }
 
-// Read reads a program. name is the file's, for messages. The error joins *guest.Errors: every mistake that shows
+// Read reads a program. name is the file's, for messages. The error joins *controllerfile.Errors: every mistake that shows
 // without running it.
-func Read(name string, content []byte) (guest.Program, error) {
+func Read(name string, content []byte) (controllerfile.Program, error) {
 	s := newSource(name, content)
 	if len(content) > MostSource {
-		return nil, &guest.Error{File: name, Message: fmt.Sprintf("has %d bytes, but a controller may have at most %d",
+		return nil, &controllerfile.Error{File: name, Message: fmt.Sprintf("has %d bytes, but a controller may have at most %d",
 			len(content),
 			MostSource)}
 	}
@@ -76,7 +76,7 @@ func Read(name string, content []byte) (guest.Program, error) {
 		return nil, err
 	}
 	if len(file.Stmts) == 0 {
-		return nil, &guest.Error{File: name, Message: "is empty: a controller needs init(flow), which sets flow.rate, " +
+		return nil, &controllerfile.Error{File: name, Message: "is empty: a controller needs init(flow), which sets flow.rate, " +
 			"and functions such as on_ack(flow, ack)"}
 	}
 	s.scan(file)
@@ -124,7 +124,7 @@ func newSource(name string, content []byte) *source {
 }
 
 // Declares returns the file's declarations.
-func (s *source) Declares() *guest.Declaration { return &s.declared }
+func (s *source) Declares() *controllerfile.Declaration { return &s.declared }
 
 func (s *source) parse() (*syntax.File, error) {
 	file, err := options.Parse(s.name, s.content, 0)
@@ -136,7 +136,7 @@ func (s *source) parse() (*syntax.File, error) {
 }
 
 func (s *source) at(pos syntax.Position, message string) error {
-	return &guest.Error{File: s.name, Line: int(pos.Line), Column: int(pos.Col), Message: message}
+	return &controllerfile.Error{File: s.name, Line: int(pos.Line), Column: int(pos.Col), Message: message}
 }
 
 // hint returns a likely cause of a parser's message.
@@ -200,7 +200,7 @@ func (s *source) scan(file *syntax.File) {
 // functions finds the handlers.
 func (s *source) functions(file *syntax.File) {
 	var names []string
-	for h := range guest.HandlerCount {
+	for h := range controllerfile.HandlerCount {
 		names = append(names, h.String())
 	}
 	for _, stmt := range file.Stmts {
@@ -217,7 +217,7 @@ func (s *source) functions(file *syntax.File) {
 			}
 			continue
 		}
-		h, takes := guest.Handler(at), arguments[at]
+		h, takes := controllerfile.Handler(at), arguments[at]
 		if n := len(strings.Split(takes, ", ")); len(def.Params) != n {
 			s.errorf(def.Name, "%v is called with (%s): it needs %d parameters, not %d", h, takes, n, len(def.Params))
 		}
@@ -291,14 +291,14 @@ func missing(name string) string {
 }
 
 // Bind makes the program for the constants of an Env.
-func (s *source) Bind(env cc.Env, set *cc.Settings) (guest.Bound, error) {
+func (s *source) Bind(env cc.Env, set *cc.Settings) (controllerfile.Bound, error) {
 	program, err := s.compile(func(object, name string) (any, bool) {
 		if object == "path" {
 			return pathConstant(&env, name)
 		}
 		for i := range s.declared.Parameters {
 			if p := &s.declared.Parameters[i]; p.Name == name {
-				return guest.Constant(set, p), true
+				return controllerfile.Constant(set, p), true
 			}
 		}
 		return nil, false
@@ -313,7 +313,7 @@ func (s *source) Bind(env cc.Env, set *cc.Settings) (guest.Bound, error) {
 	}
 	globals.Freeze()
 	b := &bound{source: s}
-	for h := range guest.HandlerCount {
+	for h := range controllerfile.HandlerCount {
 		b.functions[h], _ = globals[h.String()].(*starlark.Function)
 	}
 	return b, nil
@@ -329,22 +329,22 @@ func newThread(steps uint64) *starlark.Thread {
 // bound is a program with the constants of an Env.
 type bound struct {
 	*source
-	functions [guest.HandlerCount]*starlark.Function
+	functions [controllerfile.HandlerCount]*starlark.Function
 }
 
 // Flow makes a flow.
-func (b *bound) Flow(cc.Env) (guest.Flow, error) {
+func (b *bound) Flow(cc.Env) (controllerfile.Flow, error) {
 	f := &flow{bound: b, thread: newThread(mostSteps)}
 	f.account = f.thread.Local(accountName).(*account)
 	f.value.names, f.value.values = b.slots, make([]starlark.Value, len(b.slots))
 	f.value.answer.Timer = vtime.Never
 	f.args[0] = &f.value
-	if err := f.call(guest.Init, 1); err != nil {
+	if err := f.call(controllerfile.Init, 1); err != nil {
 		return nil, err
 	}
 	if f.value.answer.Rate == 0 {
 		start, _ := b.handlers["init"].Span()
-		return nil, &guest.Error{
+		return nil, &controllerfile.Error{
 			File: b.name, Line: int(start.Line), Function: "init",
 			Message: "it does not set flow.rate, so no packet can leave: flow.rate = path.line_rate",
 		}
@@ -363,10 +363,10 @@ type flow struct {
 }
 
 // Answer returns the flow's rate, window and timer.
-func (f *flow) Answer() *guest.Answer { return &f.value.answer }
+func (f *flow) Answer() *controllerfile.Answer { return &f.value.answer }
 
 // call calls a handler with the first n of args.
-func (f *flow) call(handler guest.Handler, n int) error {
+func (f *flow) call(handler controllerfile.Handler, n int) error {
 	f.thread.Steps = 0
 	f.account.call = 0
 	_, err := starlark.Call(f.thread, f.functions[handler], f.args[:n:n], nil)
@@ -384,37 +384,37 @@ func (f *flow) call(handler guest.Handler, n int) error {
 	return nil
 }
 
-func (f *flow) told(handler guest.Handler, kind string, s *cc.Sample) error {
+func (f *flow) told(handler controllerfile.Handler, kind string, s *cc.Sample) error {
 	f.sample.of, f.sample.kind = s, kind
 	f.args[1] = &f.sample
 	return f.call(handler, 2)
 }
 
-func (f *flow) when(handler guest.Handler, now vtime.Time) error {
+func (f *flow) when(handler controllerfile.Handler, now vtime.Time) error {
 	f.args[1] = starlark.Float(now)
 	return f.call(handler, 2)
 }
 
-func (f *flow) Ack(s *cc.Sample) error       { return f.told(guest.OnAck, "ACK", s) }
-func (f *flow) CNP(s *cc.Sample) error       { return f.told(guest.OnCNP, "CNP", s) }
-func (f *flow) CNM(s *cc.Sample) error       { return f.told(guest.OnCNM, "CNM", s) }
-func (f *flow) Nak(now vtime.Time) error     { return f.when(guest.OnNak, now) }
-func (f *flow) Timeout(now vtime.Time) error { return f.when(guest.OnTimeout, now) }
-func (f *flow) Timer(now vtime.Time) error   { return f.when(guest.OnTimer, now) }
+func (f *flow) Ack(s *cc.Sample) error       { return f.told(controllerfile.OnAck, "ACK", s) }
+func (f *flow) CNP(s *cc.Sample) error       { return f.told(controllerfile.OnCNP, "CNP", s) }
+func (f *flow) CNM(s *cc.Sample) error       { return f.told(controllerfile.OnCNM, "CNM", s) }
+func (f *flow) Nak(now vtime.Time) error     { return f.when(controllerfile.OnNak, now) }
+func (f *flow) Timeout(now vtime.Time) error { return f.when(controllerfile.OnTimeout, now) }
+func (f *flow) Timer(now vtime.Time) error   { return f.when(controllerfile.OnTimer, now) }
 
 func (f *flow) Sent(now vtime.Time, payload int) error {
 	f.args[1], f.args[2] = starlark.Float(now), starlark.Float(payload)
-	return f.call(guest.OnSent, 3)
+	return f.call(controllerfile.OnSent, 3)
 }
 
 func (f *flow) Preset(now vtime.Time, rate float64) error {
 	f.args[1], f.args[2] = starlark.Float(now), starlark.Float(rate)
-	return f.call(guest.Preset, 3)
+	return f.call(controllerfile.Preset, 3)
 }
 
 // failed returns the interpreter's error as a guest's.
 func (s *source) failed(err error, handler string) error {
-	e := &guest.Error{File: s.name, Function: handler, Message: err.Error()}
+	e := &controllerfile.Error{File: s.name, Function: handler, Message: err.Error()}
 	if def := s.handlers[handler]; def != nil { // until the interpreter says more
 		start, _ := def.Span()
 		e.Line = int(start.Line)

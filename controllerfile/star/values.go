@@ -8,8 +8,8 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -34,7 +34,7 @@ type flowValue struct {
 	opaque
 	names  slots
 	values []starlark.Value // nil: not set yet
-	answer guest.Answer
+	answer controllerfile.Answer
 }
 
 func (f *flowValue) String() string { return "flow" }

@@ -1,6 +1,4 @@
-// Package ccfile reads congestion controls from files. Which languages a program reads depends on the packages it
-// imports: hostagent/guest/star registers Starlark, hostagent/guest/wasm WebAssembly.
-package ccfile
+package controllerfile
 
 import (
 	"fmt"
@@ -9,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
@@ -32,14 +29,6 @@ func Is(name string) bool {
 	return ok
 }
 
-// Extensions returns the extensions of the files that this program reads, without the dot.
-func Extensions() (all []string) {
-	for _, end := range guest.Extensions() {
-		all = append(all, end[1:])
-	}
-	return all
-}
-
 func extension(name string) string {
 	return strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSpace(name), WindowEnd)))
 }
@@ -47,7 +36,7 @@ func extension(name string) string {
 // Name is what a congestion control from a file is called: the file's name, without its folder.
 func Name(path string) string { return filepath.Base(strings.TrimSpace(path)) }
 
-// Read reads the congestion control in a file. What is wrong with it is joined *guest.Errors.
+// Read reads the congestion control in a file. What is wrong with it is joined *Errors.
 func Read(path string) (*cc.Spec, error) { return ReadFrom(nil, path) }
 
 // ReadFrom is Read of a file that is among others.
@@ -58,24 +47,24 @@ func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
 		return nil, err
 	}
 	if !namePattern.MatchString(Name(path)) {
-		return nil, &guest.Error{File: path, Message: "a congestion control's file is named by letters, digits, '.', " +
+		return nil, &Error{File: path, Message: "a congestion control's file is named by letters, digits, '.', " +
 			"'_' and '-', since that names a folder of results"}
 	}
 	return Parse(path, content, nil)
 }
 
 // Parse is Read of a file whose content is at hand. The meter, which may be nil, counts what its calls take.
-func Parse(path string, content []byte, meter *guest.Meter) (*cc.Spec, error) {
+func Parse(path string, content []byte, meter *Meter) (*cc.Spec, error) {
 	end := extension(path)
-	read, ok := guest.ReaderOf(end)
+	read, ok := readers[end]
 	if !ok {
-		return nil, &guest.Error{File: path, Message: fmt.Sprintf("this program does not run %s files: use the command "+
+		return nil, &Error{File: path, Message: fmt.Sprintf("this program does not run %s files: use the command "+
 			"line (a Go program imports "+
-			"hostagent/guest/%s for them)", end, languages[end])}
+			"controllerfile/%s for them)", end, languages[end])}
 	}
 	program, err := read(path, content)
 	if err != nil {
 		return nil, err
 	}
-	return guest.Spec(Name(path), content, program, meter), nil
+	return Spec(Name(path), content, program, meter), nil
 }

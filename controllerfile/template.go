@@ -1,4 +1,4 @@
-package ccfile
+package controllerfile
 
 import (
 	"embed"

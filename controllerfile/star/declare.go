@@ -9,8 +9,8 @@ import (
 
 	"go.starlark.net/syntax"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/hostagent/guest"
 )
 
 // declarations lists the names at the top of a file that declare properties of the controller, and are not code.
@@ -55,11 +55,11 @@ const windowDeclared = "window"
 
 // Declare reads the declarations of a program in another language, in this language's syntax. name is for messages;
 // has lists its handlers.
-func Declare(name string, text []byte, has guest.Handlers) (*guest.Declaration, error) {
+func Declare(name string, text []byte, has controllerfile.Handlers) (*controllerfile.Declaration, error) {
 	s := newSource(name, text)
 	s.declared.Handlers = has
 	if len(text) > MostSource {
-		return nil, &guest.Error{File: name, Message: "is too long"}
+		return nil, &controllerfile.Error{File: name, Message: "is too long"}
 	}
 	file, err := s.parse()
 	if err != nil {
@@ -152,14 +152,14 @@ func (s *source) need(item syntax.Expr) {
 func (s *source) needs(said bool, file *syntax.File) {
 	n := &s.declared.Needs
 	for _, h := range []struct {
-		handler guest.Handler
+		handler controllerfile.Handler
 		name    string
 		is      *bool
 		why     string
 	}{
-		{guest.OnAck, "ACK", &n.ACK, "without it, receivers may acknowledge many packets with one ACK"},
-		{guest.OnCNP, "CNP", &n.CNP, "without it, receivers send no CNP"},
-		{guest.OnCNM, "CNM", &n.CNM, "without it, switches send no CNM"},
+		{controllerfile.OnAck, "ACK", &n.ACK, "without it, receivers may acknowledge many packets with one ACK"},
+		{controllerfile.OnCNP, "CNP", &n.CNP, "without it, receivers send no CNP"},
+		{controllerfile.OnCNM, "CNM", &n.CNM, "without it, switches send no CNM"},
 	} {
 		has := s.declared.Handlers.Has(h.handler)
 		switch {
@@ -173,12 +173,12 @@ func (s *source) needs(said bool, file *syntax.File) {
 			s.errorf(at, "on_%s is defined, but needs lacks %q: %s", strings.ToLower(h.name), h.name, h.why)
 		case has && !said:
 			*h.is = true
-			if h.handler != guest.OnAck {
+			if h.handler != controllerfile.OnAck {
 				n.ECN = true
 			}
 		}
 	}
-	if !said && s.declared.Handlers.Has(guest.OnAck) {
+	if !said && s.declared.Handlers.Has(controllerfile.OnAck) {
 		n.ECN = n.ECN || s.reads["ce"]
 		n.INT = s.reads["hops"]
 	}
@@ -367,7 +367,7 @@ func (s *source) errorf(at syntax.Node, format string, args ...any) {
 	if file, ok := at.(*syntax.File); !ok || len(file.Stmts) > 0 {
 		start, _ = at.Span()
 	}
-	s.problems = append(s.problems, &guest.Error{
+	s.problems = append(s.problems, &controllerfile.Error{
 		File: s.name, Line: int(start.Line), Column: int(start.Col),
 		Message: fmt.Sprintf(format, args...),
 	})

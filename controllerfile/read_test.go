@@ -1,4 +1,4 @@
-package ccfile
+package controllerfile_test
 
 import (
 	"os"
@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/pausenet/pausenet/hostagent/guest/star"
-	_ "github.com/pausenet/pausenet/hostagent/guest/wasm"
+	"github.com/pausenet/pausenet/controllerfile"
+
+	_ "github.com/pausenet/pausenet/controllerfile/star"
+	_ "github.com/pausenet/pausenet/controllerfile/wasm"
 )
 
-const examples = "../../examples/controllers/"
+const examples = "../examples/controllers/"
 
 // TestExamplesConform: every example does what the NIC relies on.
 func TestExamplesConform(t *testing.T) {
@@ -21,13 +23,13 @@ func TestExamplesConform(t *testing.T) {
 	}
 	found := 0
 	for _, e := range entries {
-		if !Is(e.Name()) {
+		if !controllerfile.Is(e.Name()) {
 			continue
 		}
 		found++
-		spec, err := Read(examples + e.Name())
+		spec, err := controllerfile.Read(examples + e.Name())
 		if err == nil {
-			err = Check(spec)
+			err = controllerfile.Check(spec)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
@@ -51,9 +53,9 @@ func TestCheckFinds(t *testing.T) {
 		start + "def on_nak(flow, now):\n    flow.timer = now + 1 * us\ndef on_timer(flow, now):\n" +
 			"    flow.timer = now - 1 * us\n": "it leaves the timer at",
 	} {
-		spec, err := Parse("x.star", []byte(source), nil)
+		spec, err := controllerfile.Parse("x.star", []byte(source), nil)
 		if err == nil {
-			err = Check(spec)
+			err = controllerfile.Check(spec)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s\nof\n%s", err, want, source)
@@ -63,9 +65,9 @@ func TestCheckFinds(t *testing.T) {
 
 // TestNew: what New writes is a controller that conforms; where a compiler is there, in every language it is for.
 func TestNew(t *testing.T) {
-	for _, language := range Languages() {
+	for _, language := range controllerfile.Languages() {
 		path := filepath.Join(t.TempDir(), "mine")
-		next, err := New(path, language)
+		next, err := controllerfile.New(path, language)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,14 +81,14 @@ func TestNew(t *testing.T) {
 				continue
 			}
 		}
-		spec, err := Read(controller)
+		spec, err := controllerfile.Read(controller)
 		if err == nil {
-			err = Check(spec)
+			err = controllerfile.Check(spec)
 		}
 		if err != nil || !strings.Contains(spec.Summary, "mine: ") || len(spec.Parameters) != 3 {
 			t.Errorf("%s: %v", language, err)
 		}
-		if _, err := New(path, language); err == nil || !strings.Contains(err.Error(), "is there already") {
+		if _, err := controllerfile.New(path, language); err == nil || !strings.Contains(err.Error(), "is there already") {
 			t.Errorf("%s: %v", language, err)
 		}
 	}
@@ -98,8 +100,8 @@ func TestHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := templates.ReadFile("templates/pausenet.h")
+	ours, err := os.ReadFile("templates/pausenet.h")
 	if err != nil || string(ours) != string(theirs) {
-		t.Errorf("%v: examples/controllers/pausenet.h and experiments/ccfile/templates/pausenet.h differ: copy one over the other", err)
+		t.Errorf("%v: examples/controllers/pausenet.h and controllerfile/templates/pausenet.h differ: copy one over the other", err)
 	}
 }
