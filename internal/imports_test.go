@@ -337,7 +337,10 @@ func TestImportRulesHold(t *testing.T) {
 			"experiments/scenario/x.go", imports("scenario", ours("orchestrator/kernel")),
 			"may not import package orchestrator/kernel",
 		},
-		{"orchestrator/wallclock/x.go", imports("wallclock", ours("experiments/pages/report")), "may not import package experiments/pages/report"},
+		{
+			"orchestrator/wallclock/x.go", imports("wallclock", ours("experiments/pages/report")),
+			"may not import package experiments/pages/report",
+		},
 		{"settings/x.go", imports("settings", ours("hostagent"), ours("switchagent"), ours("internal/yamlspec")), ""},
 		{"settings/x.go", imports("settings", ours("topologies")), "may not import package topologies"},
 		{"settings/x.go", imports("settings", "os"), "without IO"},
@@ -394,7 +397,10 @@ func TestImportRulesHold(t *testing.T) {
 		},
 		{"experiments/analysis/fluid/x.go", imports("fluid", "os"), "without IO"},
 		{"experiments/analysis/bound/x.go", imports("bound", ours("experiments/analysis/fluid"), "os"), ""},
-		{"orchestrator/wallclock/x.go", imports("wallclock", ours("experiments/analysis/fluid")), "may not import package experiments/analysis/fluid"},
+		{
+			"orchestrator/wallclock/x.go", imports("wallclock", ours("experiments/analysis/fluid")),
+			"may not import package experiments/analysis/fluid",
+		},
 		{"vtime/x.go", imports("vtime", ours("topologies")), "may not import package topologies"},
 		{"newpackage/x.go", imports("newpackage"), "has no import rule"},
 	} {
