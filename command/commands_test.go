@@ -127,7 +127,7 @@ func TestCommands(t *testing.T) {
 		{"lab check " + dir, exitBadInput, "", "is not the folder of an exercise, because it has no lab.yaml"},
 		{"schema", exitFine, `"title": "pausenet scenario"`, ""},
 		{"schema sweep", exitFine, `"title": "pausenet sweep"`, ""},
-		{"schema page", exitBadInput, "", `no schema of "page": write one of scenario, topology, sweep, exercise, hidden`},
+		{"schema page", exitBadInput, "", `no schema of "page" (choose one of scenario, topology, sweep, exercise, hidden)`},
 		// What a run would refuse, validate does, of the congestion controls that would run; odd's link has no code in
 		// telemetry.
 		{"validate " + odd, exitBadInput, "", "scenario odd: hpcc reads link rates from in-band telemetry"},
