@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // Completions of flags. A flag that takes a value and is not here completes to files: TestFlagsComplete lists the
@@ -109,8 +110,10 @@ func portWords(args []string) (words []string) {
 
 // settingWords returns the settings of switches and hosts, as --set spells them.
 func settingWords() (words []string) {
-	sw, host := switchagent.Default(), settings.DefaultHost()
-	for group, table := range map[string]keys.Table{"switch.": settings.Switch(&sw), "host.": settings.Host(&host)} {
+	sw, balancing, host := switchagent.Default(), topologies.DefaultBalancing(), settings.DefaultHost()
+	for group, table := range map[string]keys.Table{
+		"switch.": settings.Switch(&sw, &balancing), "host.": settings.Host(&host),
+	} {
 		for i := range table {
 			words = append(words, group+table[i].Name+"=")
 		}

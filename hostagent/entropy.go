@@ -25,6 +25,9 @@ var EntropyNames = []string{EntropyFlow: "flow", EntropyRandom: "random", Entrop
 
 func (e Entropy) String() string { return EntropyNames[e] }
 
+// Spreads reports whether the packets of a flow have several source ports.
+func (s *Settings) Spreads() bool { return s.Entropy != EntropyFlow }
+
 // Constants of REPS, as its authors' simulator has them.
 const (
 	repsCache   = 8                      // ports of packets that have arrived

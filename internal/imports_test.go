@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 
 	"hostagent":   {},
 	"switchagent": {"ebpf"},
-	"settings":    {"hostagent", "switchagent"},
+	"settings":    {"topologies", "hostagent", "switchagent"},
 
 	"orchestrator/engine": {
 		"topologies", "ebpf", "hostagent", "switchagent", "settings",
@@ -50,10 +50,10 @@ var mayImport = map[string][]string{
 	},
 	"orchestrator/engine/calendar":    {},
 	"orchestrator/engine/cycle":       {},
-	"orchestrator/engine/fill":        {"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine/paths"},
+	"orchestrator/engine/fill":        {"topologies", "ebpf", "switchagent", "orchestrator/engine/paths"},
 	"orchestrator/engine/fingerprint": {"ebpf"},
 	"orchestrator/engine/partition":   {"topologies"},
-	"orchestrator/engine/paths":       {"topologies", "ebpf", "hostagent", "switchagent"},
+	"orchestrator/engine/paths":       {"topologies", "ebpf"},
 	"orchestrator/engine/plane":       {"topologies", "ebpf"},
 	"orchestrator/engine/wasmplane": {
 		"topologies", "ebpf", "ebpf/wasm", "orchestrator/engine/fill",
@@ -342,7 +342,7 @@ func TestImportRulesHold(t *testing.T) {
 			"may not import package experiments/pages/report",
 		},
 		{"settings/x.go", imports("settings", ours("hostagent"), ours("switchagent"), ours("internal/yamlspec")), ""},
-		{"settings/x.go", imports("settings", ours("topologies")), "may not import package topologies"},
+		{"settings/x.go", imports("settings", ours("ebpf")), "may not import package ebpf"},
 		{"settings/x.go", imports("settings", "os"), "without IO"},
 		{"switchagent/x.go", imports("switchagent", ours("settings")), "may not import package settings"},
 		{"experiments/x.go", imports("experiments", ours("experiments/runner")), ""},

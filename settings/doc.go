@@ -2,7 +2,7 @@
 // says whether a key can change while a fabric works; the live set goes by that.
 //
 //	s := settings.DefaultSwitch()
-//	settings.Switch(&s).Decode(value)
+//	settings.Switch(&s, &b).Decode(value)
 //
 // Rules between two settings, such as XON below XOFF, are in the Validate methods of the types that are set. They
 // return a schema.FieldError with the path of the key that is wrong.

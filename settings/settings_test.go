@@ -13,16 +13,17 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // tables are those there are, bound to defaults.
 func tables() map[string]keys.Table {
-	sw, host := switchagent.Default(), settings.DefaultHost()
+	sw, balancing, host := switchagent.Default(), topologies.DefaultBalancing(), settings.DefaultHost()
 	effect := settings.NewEffect("")
 	return map[string]keys.Table{
-		"switch": settings.Switch(&sw), "host": settings.Host(&host), "fault": settings.Fault(&effect),
+		"switch": settings.Switch(&sw, &balancing), "host": settings.Host(&host), "fault": settings.Fault(&effect),
 		"occurrence": settings.FaultTimes(new(settings.Occurrence)),
 	}
 }
@@ -141,8 +142,9 @@ func draw(r *rand.Rand, s *keys.Key) string {
 func TestWrittenAndRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		sw, host := switchagent.Default(), settings.DefaultHost()
-		for _, table := range []keys.Table{settings.Switch(&sw), settings.Host(&host)} {
+		sw, balancing, host := switchagent.Default(), topologies.DefaultBalancing(), settings.DefaultHost()
+		switches := settings.Switch(&sw, &balancing)
+		for _, table := range []keys.Table{switches, settings.Host(&host)} {
 			for i := range table {
 				if s := &table[i]; s.Kind() != schema.Group {
 					if err := table.Set(s.Name, draw(r, s)); err != nil {
@@ -155,16 +157,18 @@ func TestWrittenAndRead(t *testing.T) {
 			}
 		}
 		report := new(yamlspec.Report)
-		againSwitch, againHost := switchagent.Default(), hostagent.Default()
-		settings.Switch(&againSwitch).Decode(report.Parse("switch", []byte(settings.Switch(&sw).Flow())))
+		againSwitch, againBalancing, againHost := switchagent.Default(), topologies.DefaultBalancing(), hostagent.Default()
+		again := settings.Switch(&againSwitch, &againBalancing)
+		again.Decode(report.Parse("switch", []byte(switches.Flow())))
 		settings.Host(&againHost).Decode(report.Parse("host", []byte(settings.Host(&host).Flow())))
 		if err := report.Err(); err != nil {
 			t.Fatal(err)
 		}
-		if againSwitch != sw || againHost != host {
-			t.Fatalf("%s\n%s\nis %+v\n%+v", settings.Switch(&sw).Flow(), settings.Host(&host).Flow(), againSwitch, againHost)
+		if againSwitch != sw || againBalancing != balancing || againHost != host {
+			t.Fatalf("%s\n%s\nis %+v %+v\n%+v", switches.Flow(), settings.Host(&host).Flow(), againSwitch, againBalancing,
+				againHost)
 		}
-		if rows := settings.Switch(&sw).Differ(settings.Switch(&againSwitch)); len(rows) > 0 {
+		if rows := switches.Differ(again); len(rows) > 0 {
 			t.Fatalf("%s differs from itself", rows[0].Name)
 		}
 	}
@@ -198,7 +202,8 @@ func TestOutside(t *testing.T) {
 	} {
 		s := switchagent.Default()
 		c.edit(&s)
-		if err := settings.Switch(&s).Check(); err == nil || err.Error() != c.want {
+		balancing := topologies.DefaultBalancing()
+		if err := settings.Switch(&s, &balancing).Check(); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -219,7 +224,7 @@ func TestOutside(t *testing.T) {
 	} {
 		name, text, _ := strings.Cut(set, "=")
 		s := switchagent.Default()
-		if err := settings.Switch(&s).Set(name, text); err == nil || !strings.Contains(err.Error(), want) {
+		if err := settings.Switch(&s, new(topologies.Balancing)).Set(name, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", set, err, want)
 		}
 		if s != switchagent.Default() && name != "pfc.watchdog" {

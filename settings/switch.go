@@ -2,10 +2,12 @@ package settings
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -21,16 +23,16 @@ const mostSize = "1TB"
 // dataPriority documents the default of settings that apply to the hosts' data priority.
 const dataPriority = "[host.data_priority]"
 
-// Switch returns the keys of a switch's settings, bound to s.
-func Switch(s *switchagent.Settings) keys.Table {
-	pfc, cbfc, ecn, tcd, cnm, dog, balancing := &s.PFC, &s.CBFC, &s.ECN, &s.TCD, &s.CNM, &s.PFC.Watchdog, &s.Balancing
+// Switch returns the keys of switches' settings, bound to s and b.
+func Switch(s *switchagent.Settings, b *topologies.Balancing) keys.Table {
+	pfc, cbfc, ecn, tcd, cnm, dog := &s.PFC, &s.CBFC, &s.ECN, &s.TCD, &s.CNM, &s.PFC.Watchdog
 	credits := func() bool { return s.FlowControl == switchagent.FlowCBFC }
 	pauses := func() bool { return s.FlowControl == switchagent.FlowPFC }
 	ternary := func() bool { return s.Detector == switchagent.DetectorTCD }
 	noWatchdog := func() { *dog = switchagent.Watchdog{} }
 	// SONiC's defaults
 	sonicWatchdog := func() { dog.Detect, dog.Restore = 200*vtime.Millisecond, 200*vtime.Millisecond }
-	balances := func() bool { return *balancing != switchagent.Default().Balancing }
+	balances := func() bool { return *b != topologies.DefaultBalancing() }
 	return keys.Table{
 		keys.Size("buffer", &s.Buffer).Between("1B", mostSize).Or(auto, sizeAuto).Means(
 			"size of the shared packet buffer; a topology can set it per switch"),
@@ -179,25 +181,35 @@ func Switch(s *switchagent.Settings) keys.Table {
 				"priorities leave. Priorities not listed are strict, the highest first"),
 		keys.GroupOf("load_balancing", &keys.Group{Works: balances, Viewed: balances}).Means(
 			"how a switch chooses among equal-cost ports ([below](#load-balancing))"),
-		keys.Word("load_balancing.mode", &balancing.Mode, switchagent.BalancingNames...).Means(
-			"`ecmp`: by a hash, so a flow keeps its path. `flowlet`: at random for each flowlet. `spray`: anew for " +
-				"each packet. `adaptive`: the port whose queue takes the least time to send"),
-		keys.Integer("load_balancing.seed", &balancing.Seed).Between("0", "4294967295").Or("own", switchagent.OwnSeed).
-			Means(
-				"for `ecmp`: the seed of every switch's hash; `own`: each switch has its own. A common seed polarises: " +
-					"a switch then chooses among flows that the previous switch selected by the same hash"),
-		keys.Word("load_balancing.fields", &balancing.Fields, switchagent.HashFieldsNames...).Means(
-			"for `ecmp`: what is hashed. `addresses`: both addresses, without protocol and ports. `ports`: only " +
-				"the UDP or TCP ports, of which RoCE's destination is always 4791"),
-		keys.Time("load_balancing.gap", &balancing.Gap).Between("1ps", "1s").
+		keys.Word("load_balancing.mode", &b.Mode, topologies.BalancingNames()...).Means(balancingModes()),
+		keys.Integer("load_balancing.seed", &b.Seed).Between("0", "4294967295").Or("own", topologies.OwnSeed).Means(
+			usersOf("seed") + "the seed of every switch's hash; `own`: each switch has its own. A common seed " +
+				"polarises: a switch then chooses among flows that the previous switch selected by the same hash"),
+		keys.Word("load_balancing.fields", &b.Fields, topologies.HashFieldsNames...).Means(
+			usersOf("fields") + "what is hashed. `addresses`: both addresses, without protocol and ports. `ports`: " +
+				"only the UDP or TCP ports, of which RoCE's destination is always 4791"),
+		keys.Time("load_balancing.gap", &b.Gap).Between("1ps", "1s").
 			NotZero("write mode: spray for a choice for each packet").Means(
-			"for `flowlet`, and `adaptive` by flowlet: a flow starts a new flowlet after sending nothing through " +
-				"this switch for this long"),
-		keys.Either("load_balancing.order", &balancing.RoundRobin, "random", "round-robin").As("round_robin").Means(
-			"for `spray`: ports at `random`, or `round-robin` among the ports to each leaf"),
-		keys.Either("load_balancing.by", &balancing.ByFlowlet, "packet", "flowlet").As("by_flowlet").Means(
-			"for `adaptive`: chooses for each `packet`, or for each `flowlet`"),
+			usersOf("gap") + "a flow starts a new flowlet after sending nothing through this switch for this long"),
+		keys.Either("load_balancing.order", &b.RoundRobin, "random", "round-robin").As("round_robin").Means(
+			usersOf("order") + "ports at `random`, or `round-robin` among the ports to each leaf"),
+		keys.Either("load_balancing.by", &b.ByFlowlet, "packet", "flowlet").As("by_flowlet").Means(
+			usersOf("by") + "chooses for each `packet`, or for each `flowlet`"),
 	}
+}
+
+// balancingModes describes the modes of load balancing.
+func balancingModes() string {
+	var docs []string
+	for _, m := range topologies.BalancingModes {
+		docs = append(docs, "`"+m.Name+"`: "+m.Doc)
+	}
+	return strings.Join(docs, ". ")
+}
+
+// usersOf introduces the description of a key of load_balancing with the modes that use it.
+func usersOf(key string) string {
+	return "for " + strings.Join(topologies.BalancingUsers(key), ", and ") + ": "
 }
 
 // sameForAll completes the error about a rate of 0.
@@ -221,18 +233,18 @@ func index(b bool) int {
 
 // DecodeSwitch reads the switch settings of v, with defaults for the others. PFC, CBFC and ECN act on the hosts' data
 // priority unless v names priorities.
-func DecodeSwitch(v *yamlspec.Value, data uint8) switchagent.Settings {
-	s := switchagent.Default()
+func DecodeSwitch(v *yamlspec.Value, data uint8) (switchagent.Settings, topologies.Balancing) {
+	s, b := switchagent.Default(), topologies.DefaultBalancing()
 	s.PFC.Priorities, s.CBFC.Priorities, s.ECN.Priorities = data, data, data
-	Switch(&s).Decode(v)
+	Switch(&s, &b).Decode(v)
 	// XON follows XOFF, so that a sweep over XOFF changes only one key.
 	if s.PFC.XON == switchagent.Auto && s.PFC.XOFF != switchagent.Auto {
 		s.PFC.XON = max(0, s.PFC.XOFF-s.PFC.XOFFToXON)
 	}
-	return s
+	return s, b
 }
 
-// CheckSwitch returns all errors of s, as joined FieldErrors; nil: s is valid.
-func CheckSwitch(s *switchagent.Settings) error {
-	return errors.Join(Switch(s).Check(), s.Validate())
+// CheckSwitch returns all errors of switches' settings, as joined FieldErrors; nil: they are valid.
+func CheckSwitch(s *switchagent.Settings, b *topologies.Balancing) error {
+	return errors.Join(Switch(s, b).Check(), s.Validate())
 }

@@ -23,7 +23,7 @@
 //     flushes), trim.go (frames cut to their headers).
 //   - The switch's own processor, in live fabrics: processor.go (ARP, neighbour discovery, ICMP), fragments.go
 //     (fragments of packets that exceed a port's MTU).
-//   - Settings: settings.go, detector.go (ECN or TCD), watchdog.go, balancing.go.
+//   - Settings: settings.go, detector.go (ECN or TCD), watchdog.go.
 //   - Flow control: flowcontrol.go (PFC or credits), and auto.go (buffers, thresholds and credits that follow from
 //     cables).
 package switchagent

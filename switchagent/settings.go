@@ -23,7 +23,6 @@ type Settings struct {
 	TCD         TCD
 	CNM         CNM
 	Scheduler   Scheduler
-	Balancing   LoadBalancing
 	// LossyLimit is the longest egress queue of a lossy priority, in bytes; frames beyond it are dropped.
 	LossyLimit units.Bytes
 	// LossyAlpha > 0 also limits such a queue to LossyAlpha * (free shared buffer): a dynamic threshold (Choudhury
@@ -246,7 +245,6 @@ func Default() Settings {
 		CNM: CNM{
 			QECN: Auto, Window: 120 * vtime.Microsecond, Repeat: 50 * vtime.Microsecond, AtOnset: true,
 		},
-		Balancing:  LoadBalancing{Seed: OwnSeed, Gap: 50 * vtime.Microsecond},
 		LossyLimit: 1 * units.MB,
 	}
 }

@@ -1,19 +1,126 @@
 package topologies
 
-import "slices"
+import (
+	"slices"
+	"strings"
 
-// Balancing holds the settings, beside Hash, by which all switches choose among equal-cost ports. With the zero value
-// each switch hashes the 5-tuple with a seed of its own.
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Balancing holds the settings, beside Plan.Hash, by which all switches choose among equal-cost ports. The pipelines
+// implement them in ebpf/c/balance.h.
 type Balancing struct {
-	// Moving says that the packets of a flow may take several paths, individually or by flowlet. Functions that return
-	// one path then return one of these, and Ways returns all ports.
-	Moving bool
-	// OneSeed says that all switches hash with Seed.
-	OneSeed bool
-	Seed    uint32
-	// Fields are the hashed fields of the 5-tuple, as bits of ebpf.FieldSource and its siblings; 0: all.
-	Fields uint32
+	Mode BalancingMode
+	// Seed is the seed of BalanceECMP's hash, from 0 to 2^32-1. OwnSeed gives each switch its own.
+	Seed int
+	// Fields selects the fields that BalanceECMP hashes.
+	Fields HashFields
+	// Gap is the pause in a flow after which its next packet starts another flowlet.
+	Gap vtime.Time
+	// RoundRobin makes BalanceSpray use the ports to a leaf in turn instead of at random.
+	RoundRobin bool
+	// ByFlowlet makes BalanceAdaptive choose per flowlet instead of per packet.
+	ByFlowlet bool
 }
+
+// OwnSeed means that each switch has its own seed.
+const OwnSeed = -1
+
+// DefaultBalancing returns the settings of a new plan: each switch hashes the 5-tuple with its own seed.
+func DefaultBalancing() Balancing { return Balancing{Seed: OwnSeed, Gap: 50 * vtime.Microsecond} }
+
+// BalancingMode is the way a switch chooses among equal-cost ports. Its row of BalancingModes describes it.
+type BalancingMode uint8
+
+// Modes.
+const (
+	BalanceECMP BalancingMode = iota
+	BalanceFlowlet
+	BalanceSpray
+	BalanceAdaptive
+)
+
+// BalancingModes holds a row for each mode of load balancing. The pipelines' part of it is in
+// orchestrator/engine/fill/balancing.go.
+var BalancingModes = []struct {
+	Name, Doc string
+	// Hashes means that a flow keeps the port that a hash of its packets selects. In other modes, the packets of a flow
+	// may take several paths.
+	Hashes bool
+	// Uses lists the keys of load_balancing that have an effect; "gap by flowlet": the gap has one with ByFlowlet.
+	Uses []string
+}{
+	BalanceECMP: {
+		Name: "ecmp", Doc: "by a hash, so a flow keeps its path", Hashes: true, Uses: []string{"seed", "fields"},
+	},
+	BalanceFlowlet: {Name: "flowlet", Doc: "at random for each flowlet", Uses: []string{"gap"}},
+	BalanceSpray:   {Name: "spray", Doc: "anew for each packet", Uses: []string{"order"}},
+	BalanceAdaptive: {
+		Name: "adaptive", Doc: "the port whose queue takes the least time to send", Uses: []string{"by", "gap by flowlet"},
+	},
+}
+
+// BalancingNames returns the modes' names.
+func BalancingNames() (names []string) {
+	for i := range BalancingModes {
+		names = append(names, BalancingModes[i].Name)
+	}
+	return names
+}
+
+func (m BalancingMode) String() string { return BalancingModes[m].Name }
+
+// BalancingUsers returns the modes that use a key of load_balancing: "`flowlet`", "`adaptive` by flowlet".
+func BalancingUsers(key string) (modes []string) {
+	for i := range BalancingModes {
+		for _, use := range BalancingModes[i].Uses {
+			if used, condition, _ := strings.Cut(use, " "); used == key {
+				modes = append(modes, strings.TrimSpace("`"+BalancingModes[i].Name+"` "+condition))
+			}
+		}
+	}
+	return modes
+}
+
+// Uses reports whether a key of load_balancing has an effect.
+func (b *Balancing) Uses(key string) bool {
+	return slices.ContainsFunc(BalancingModes[b.Mode].Uses, func(use string) bool {
+		return use == key || b.ByFlowlet && use == key+" by flowlet"
+	})
+}
+
+// Hashes reports whether a flow keeps the port that a hash of its packets selects.
+func (b *Balancing) Hashes() bool { return BalancingModes[b.Mode].Hashes }
+
+// Flowlets reports whether a flow keeps its port for a flowlet.
+func (b *Balancing) Flowlets() bool { return b.Uses("gap") }
+
+// ByPacket reports whether each packet may take another port than the one before.
+func (b *Balancing) ByPacket() bool { return !b.Hashes() && !b.Flowlets() }
+
+// Remembers reports whether a switch keeps state of flowlets or of round robin.
+func (b *Balancing) Remembers() bool { return b.Flowlets() || b.Mode == BalanceSpray && b.RoundRobin }
+
+// HashFields selects the hashed fields of the 5-tuple.
+type HashFields uint8
+
+// Fields.
+const (
+	HashFiveTuple HashFields = iota
+	HashAddresses
+	HashSource
+	HashDestination
+	HashPorts
+)
+
+// HashFieldsNames lists their names.
+var HashFieldsNames = []string{
+	HashFiveTuple: "5-tuple", HashAddresses: "addresses", HashSource: "source", HashDestination: "destination",
+	HashPorts: "ports",
+}
+
+func (f HashFields) String() string { return HashFieldsNames[f] }
 
 // WithBalancing returns the plan with other load balancing.
 func (p *Plan) WithBalancing(b Balancing) *Plan {
@@ -24,6 +131,21 @@ func (p *Plan) WithBalancing(b Balancing) *Plan {
 	q.Balancing = b
 	return &q
 }
+
+// WithHosts returns the plan with hosts that send RoCE over a version of IP, and spread the packets of a flow over
+// source ports or not.
+func (p *Plan) WithHosts(ip wire.Version, spread bool) *Plan {
+	if ip == p.IP && spread == p.Spread {
+		return p
+	}
+	q := *p
+	q.IP, q.Spread = ip, spread
+	return &q
+}
+
+// Moving reports whether the packets of a flow may take several paths, individually or by flowlet. Functions that
+// return one path then return one of these, and Ways returns all ports.
+func (p *Plan) Moving() bool { return p.Spread || !p.Balancing.Hashes() }
 
 // Choices returns the maximum number of ports at which load balancing chooses on a path: those of its switches, except
 // the last.

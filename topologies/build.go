@@ -9,9 +9,10 @@ import (
 func (d *draft) plan() *Plan {
 	p := &Plan{
 		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu, Commands: d.commands, LearnGateway: d.learn,
-		Nodes: make([]Node, len(d.nodes)),
-		Ports: make([]Port, 2*len(d.links)),
-		Links: make([]Link, len(d.links)),
+		Balancing: DefaultBalancing(),
+		Nodes:     make([]Node, len(d.nodes)),
+		Ports:     make([]Port, 2*len(d.links)),
+		Links:     make([]Link, len(d.links)),
 	}
 	for i := range d.nodes {
 		from := &d.nodes[i]

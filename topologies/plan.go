@@ -94,6 +94,7 @@ type Plan struct {
 	Hash       Hash // rule by which switches choose among equal-cost ports
 	Balancing  Balancing
 	IP         wire.Version // version of IP that carries RoCE packets
+	Spread     bool         // hosts give the packets of a flow several source ports, which switches may hash
 	MTU        int          // payload bytes of a full RoCE packet
 	// InterfaceMTU is the largest MTU of the interfaces, in bytes of an IP packet; a full RoCE packet fits any of
 	// them.
@@ -186,16 +187,6 @@ func (p *Plan) Routes() *Routes { return &p.routes }
 // NextHops returns the ports of the switch with index sw on shortest paths to the interface with index to; none if no
 // path exists.
 func (p *Plan) NextHops(sw, to int) []PortID { return p.routes.Next(sw, to) }
-
-// WithIP returns the plan with RoCE packets over a version of IP.
-func (p *Plan) WithIP(v wire.Version) *Plan {
-	if v == p.IP {
-		return p
-	}
-	q := *p
-	q.IP = v
-	return &q
-}
 
 // PeerNode returns the node at the other end of port id.
 func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }

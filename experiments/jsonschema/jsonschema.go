@@ -40,8 +40,9 @@ func Of(kind string) ([]byte, error) {
 		definitions["topology"] = topologies.Keys().JSONSchema()
 	}
 	if kind == "scenario" || kind == "sweep" {
-		sw, host := switchagent.Default(), settings.DefaultHost()
-		definitions["switch"], definitions["host"] = settings.Switch(&sw).JSONSchema(), settings.Host(&host).JSONSchema()
+		sw, balancing, host := switchagent.Default(), topologies.DefaultBalancing(), settings.DefaultHost()
+		definitions["switch"] = settings.Switch(&sw, &balancing).JSONSchema()
+		definitions["host"] = settings.Host(&host).JSONSchema()
 	}
 	schema["$defs"] = definitions
 	text, err := json.MarshalIndent(schema, "", "  ")

@@ -56,8 +56,8 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		own := again.Switches()[n.Index]
-		if err := f.Do(func(e *engine.Engine) error { return e.SetSwitch(n.Index, own) }); err != nil {
+		own, balancing := again.Switches()[n.Index], &again.Scenario.Topology.Balancing
+		if err := f.Do(func(e *engine.Engine) error { return e.SetSwitch(n.Index, own, balancing) }); err != nil {
 			return nil, err
 		}
 		f.sets[n.Name] = sets
@@ -127,4 +127,4 @@ func (f *Fabric) Between(a, b string) ([]topologies.PortID, error) {
 }
 
 // Settings lists the keys of a switch that can change while it works.
-var Settings = settings.Switch(new(switchagent.Settings)).Live()
+var Settings = settings.Switch(new(switchagent.Settings), new(topologies.Balancing)).Live()

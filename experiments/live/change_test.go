@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -225,7 +226,7 @@ func TestSettings(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
 	sw := switchagent.Default()
-	rows := settings.Switch(&sw)
+	rows := settings.Switch(&sw, new(topologies.Balancing))
 	for _, key := range Settings {
 		if key == "pfc.alpha" || key == "trim" { // of switches that came up with one; of lossy data
 			continue

@@ -79,7 +79,7 @@ func (l *Setup) Fabric() kernel.FabricOptions {
 
 // features returns the features of a fabric whose routes may change, and whose hosts run programs.
 func (l *Setup) features() plane.Features {
-	features := scenario.Features(&l.Scenario.Switch, l.spec.Needs)
+	features := scenario.Features(l.Scenario.Topology, l.spec.Needs)
 	features.Reroute, features.Live = true, true
 	return features
 }

@@ -74,7 +74,7 @@ func hopsOf(plan *topologies.Plan, path []topologies.PortID) []hop {
 		p := &plan.Ports[id]
 		hops[i] = hop{p.Rate, p.Rate, p.Delay}
 	}
-	if !plan.Balancing.Moving {
+	if !plan.Moving() {
 		return hops
 	}
 	ways := plan.WaysBy(path[0], plan.Ports[path[len(path)-1]].Peer, plan.NextHops)
@@ -105,7 +105,7 @@ func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 		ideal = max(ideal, IdealFCT(plan, q.Path, q.Back, q.Size))
 		_, _, bytes := FramesOf(plan, q.Size)
 		one, path := IdealFCT(plan, q.Path, q.Back, 1), q.Path
-		if plan.Balancing.Moving { // the rest of the path differs between packets
+		if plan.Moving() { // the rest of the path differs between packets
 			path = []topologies.PortID{path[0], path[len(path)-1]}
 		}
 		for _, id := range path {

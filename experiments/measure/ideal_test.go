@@ -28,7 +28,7 @@ func twoWays(t *testing.T, fabric, last string) (plan *topologies.Plan, ways, ba
 // byte takes 80 ps at 100 Gb/s and 160 ps at 50 Gb/s, of which two links make 100 Gb/s.
 func TestIdealUnderSpraying(t *testing.T) {
 	plan, ways, back := twoWays(t, "50Gbps", "100Gbps")
-	plan = plan.WithBalancing(topologies.Balancing{Moving: true})
+	plan = plan.WithHosts(plan.IP, true)
 	const each = 2*80 + 2*160 // ps a byte, on all links
 	lone, _, line := FramesOf(plan, 1)
 	if line != plan.Framing.LineBytes(lone) {
@@ -57,7 +57,7 @@ func TestIdealOfQPs(t *testing.T) {
 		moving bool
 	}{{"100Gbps", 80, false}, {"25Gbps", 320, false}, {"25Gbps", 320, true}} {
 		plan, ways, back := twoWays(t, "100Gbps", c.last)
-		plan = plan.WithBalancing(topologies.Balancing{Moving: c.moving})
+		plan = plan.WithHosts(plan.IP, c.moving)
 		_, _, lone := FramesOf(plan, 1)
 		_, _, line := FramesOf(plan, size)
 		// The rest of the way: the packet on the other links, and the ACK on all.

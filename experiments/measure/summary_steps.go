@@ -200,7 +200,7 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 				through := port.Rate.TimeFor(plan.Framing.LineBytes(shortest))
 				after -= through
 				// the other links of a moved packet are unknown
-				if hop == 0 || hop == len(p.Path)-1 || !plan.Balancing.Moving {
+				if hop == 0 || hop == len(p.Path)-1 || !plan.Moving() {
 					l.line += bytes
 					l.from, l.after = min(l.from, before), min(l.after, after)
 				}

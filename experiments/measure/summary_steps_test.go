@@ -95,7 +95,7 @@ func TestStepsLimit(t *testing.T) {
 	g.Message(0, 1, size, nil, nil)
 	g.Message(2, 1, size, nil, nil)
 	for _, moving := range []bool{false, true} {
-		plan := plan.WithBalancing(topologies.Balancing{Moving: moving})
+		plan := plan.WithHosts(plan.IP, moving)
 		// The first packet of h0's is there after its line and 1 us; after the last one's line 1 us is left, and the ACK's
 		// way.
 		want :=

@@ -41,7 +41,7 @@ func (r *recording) start(run *runner.Observed) error {
 		}
 		f := &s.Flows[i]
 		path := paths.Forward(s.Topology, f.Source, f.Destination, run.Flows[i].Ports)
-		if s.Topology.Balancing.Moving {
+		if s.Topology.Moving() {
 			path = slices.Concat(s.Topology.Ways(f.Source, f.Destination, f.Pair)...)
 		}
 		r.Path(i, path)

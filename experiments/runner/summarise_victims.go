@@ -35,7 +35,7 @@ func (r *runner) victims() measure.VictimSummary {
 		paused, own := false, false // own: it passes a congested port, or its destination pauses its switch
 		look := func(f *engine.Flow) {
 			met := paths.Forward(plan, f.Source, f.Destination, f.Ports)
-			if plan.Balancing.Moving {
+			if plan.Moving() {
 				met = slices.Concat(plan.Ways(f.Source, f.Destination, f.Ports.Pair)...)
 			}
 			for _, id := range met {

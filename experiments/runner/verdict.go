@@ -57,7 +57,7 @@ func (r *runner) verdict(sum *measure.Summary, runErr error) measure.Verdict {
 
 // noteReordering adds a message about the cost of reordered packets.
 func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
-	if !r.Scenario.Topology.Balancing.Moving {
+	if !r.Scenario.Topology.Moving() {
 		return
 	}
 	if of := sum.Recovery; r.Scenario.Host.Recovery == hostagent.SelectiveRepeat && of != nil && of.Spurious > 0 {

@@ -33,7 +33,7 @@ func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 		if plan.Hash != topologies.HashOwn {
 			r.unused(v, "", "routing", "routing.hash was not needed: no switch has equal-cost ports")
 		}
-		if r.Scenario.Switch.Balancing != switchagent.Default().Balancing {
+		if plan.Balancing != topologies.DefaultBalancing() {
 			r.unused(v, "", "switch.load_balancing", "switch.load_balancing was not needed: no switch has equal-cost ports")
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // balanced is a scenario of flows between two leaves that two spines join.
@@ -33,7 +33,7 @@ func TestBalancingOfAVariant(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := u.Resolution()
-		if u.Scenario.Topology.Balancing.Moving != moving || (m.Paths[0].Path == nil) != moving ||
+		if u.Scenario.Topology.Moving() != moving || (m.Paths[0].Path == nil) != moving ||
 			(m.Paths[0].May != nil) != moving {
 			t.Errorf("%s: %+v", name, m.Paths[0])
 		}
@@ -41,7 +41,7 @@ func TestBalancingOfAVariant(t *testing.T) {
 			t.Errorf("%s: %v", name, m.Paths[0].May)
 		}
 	}
-	if s.Topology.Balancing.Moving {
+	if s.Topology.Moving() {
 		t.Error("the scenario's own topology was changed")
 	}
 }
@@ -121,8 +121,7 @@ func TestBalancingIsShown(t *testing.T) {
 	if !strings.Contains(text.String(), "load_balancing: mode adaptive, seed own, fields 5-tuple, gap 5us, order random, by flowlet") {
 		t.Errorf("%s", &text)
 	}
-	if b := s.Switch.Balancing; b.Mode != switchagent.BalanceAdaptive || !b.ByFlowlet ||
-		!slices.Contains(switchagent.BalancingNames, "adaptive") {
+	if b := s.Topology.Balancing; b.Mode != topologies.BalanceAdaptive || !b.ByFlowlet {
 		t.Errorf("%+v", b)
 	}
 }
@@ -166,7 +165,7 @@ func TestEntropyOfHosts(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", c.sets, err)
 		}
-		if s.Topology.Balancing.Moving != c.moving {
+		if s.Topology.Moving() != c.moving {
 			t.Errorf("%v: moving %v", c.sets, !c.moving)
 		}
 		if err := Check(s, []string{c.controller}); (err == nil) != (c.refused == "") || err != nil &&

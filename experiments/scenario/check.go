@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/settings"
@@ -55,10 +54,10 @@ func (s *Scenario) WhyFits() error {
 
 // BoundFits returns an error if no bound can be computed for the scenario.
 func (s *Scenario) BoundFits() error {
-	if s.Topology.Balancing.Moving {
+	if s.Topology.Moving() {
 		return fmt.Errorf("scenario %s: a bound needs flows that keep their paths, but switch.load_balancing.mode %v and "+
 			"host.entropy %v spread a flow's packets over several; for the bound of ECMP's paths add --set "+
-			"switch.load_balancing.mode=ecmp --set host.entropy=flow", s.Name, s.Switch.Balancing.Mode, s.Host.Entropy)
+			"switch.load_balancing.mode=ecmp --set host.entropy=flow", s.Name, s.Topology.Balancing.Mode, s.Host.Entropy)
 	}
 	for i := range s.Flows {
 		own, key := s.Flows[i].own(), ""
@@ -140,7 +139,7 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 // balancingFits rejects load balancing by packet under a controller whose switches or hosts assume one path for each
 // flow.
 func balancingFits(s *Scenario, spec *cc.Spec) error {
-	entropy := s.Host.Entropy != hostagent.EntropyFlow
+	entropy := s.Host.Spreads()
 	if entropy && s.Topology.Hash == topologies.HashHPCC {
 		return errors.New("host.entropy changes source ports, but routing.hash: hpcc needs those of HPCC's simulator: remove one of the two")
 	}
@@ -148,7 +147,7 @@ func balancingFits(s *Scenario, spec *cc.Spec) error {
 		return errors.New("routing.hash: hpcc hashes a port that packets carry as IPv4 identification, which host.ip: " +
 			"ipv6 does not have: remove one of the two")
 	}
-	if !entropy && !s.Switch.Balancing.ByPacket() {
+	if !entropy && !s.Topology.Balancing.ByPacket() {
 		return nil
 	}
 	const packets = "but switch.load_balancing or host.entropy sends packets over several paths: use flowlets or another congestion control"

@@ -40,9 +40,9 @@ func Environment(plan *topologies.Plan, f *Flow, needs cc.SwitchNeeds) cc.Env {
 	}
 }
 
-// Features returns the features that a fabric must have for a controller and the switches' settings.
-func Features(s *switchagent.Settings, needs cc.SwitchNeeds) plane.Features {
-	return plane.Features{BurstDetection: needs.CNM, Telemetry: needs.INT, Flowlets: s.Balancing.Remembers()}
+// Features returns the features that a fabric must have for a controller and the plan's load balancing.
+func Features(plan *topologies.Plan, needs cc.SwitchNeeds) plane.Features {
+	return plane.Features{BurstDetection: needs.CNM, Telemetry: needs.INT, Flowlets: plan.Balancing.Remembers()}
 }
 
 // HostSettings returns the hosts' settings: the scenario's, with the controller's needs of hosts applied. If switches
@@ -218,7 +218,7 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 // gap.
 func tolerance(s *Scenario, needs cc.SwitchNeeds, limit units.Bytes) int {
 	plan := s.Topology
-	if !plan.Balancing.Moving {
+	if !plan.Moving() {
 		return 1
 	}
 	if s.Switch.Trim && s.Host.RetransmitTimeout > 0 {

@@ -204,7 +204,7 @@ func (u *Setup) Hosts() *hostagent.Settings {
 
 // Features returns the features that the run's plane and engine must have.
 func (u *Setup) Features() plane.Features {
-	features := Features(&u.Scenario.Switch, u.Needs)
+	features := Features(u.Scenario.Topology, u.Needs)
 	features.Reroute = u.Scenario.reroutes()
 	return features
 }
@@ -298,7 +298,7 @@ func (u *Setup) Resolution() Resolution {
 			continue
 		}
 		pathOf := func(ports paths.Ports) flowPath {
-			if s.Topology.Balancing.Moving {
+			if s.Topology.Moving() {
 				return flowPath{Port: ports.Source, May: wayNames(s.Topology, f)}
 			}
 			return flowPath{Port: ports.Source, Path: pathNames(s.Topology,

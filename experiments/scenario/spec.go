@@ -13,7 +13,6 @@ import (
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -156,7 +155,7 @@ func Parse(filename string, data []byte, sets []string) (*Scenario, error) {
 func settingsNamed(name string) (paths []string) {
 	host := settings.DefaultHost()
 	for section, table := range map[string]keys.Table{
-		"switch": settings.Switch(new(switchagent.Settings)),
+		"switch": settings.Switch(new(switchagent.Settings), new(topologies.Balancing)),
 		"host":   settings.Host(&host),
 	} {
 		for i := range table {
@@ -305,9 +304,10 @@ func (d *decoder) decode() {
 	d.flows(flows)
 	d.workloads(workloads)
 	data := d.s.DataPriorities() // flows may have their own priorities
-	d.s.Switch = d.switchSettings(sw, data)
+	var balancing topologies.Balancing
+	d.s.Switch, balancing = d.switchSettings(sw, data)
 	if d.s.Topology != nil {
-		d.s.Topology = d.s.Topology.WithBalancing(paths.Balancing(&d.s.Switch.Balancing, &d.s.Host)).WithIP(d.s.Host.IP)
+		d.s.Topology = d.s.Topology.WithBalancing(balancing).WithHosts(d.s.Host.IP, d.s.Host.Spreads())
 	}
 	if (d.live || data&^d.s.Switch.Lossless() != 0) && !host.Has("retransmit_timeout") {
 		d.s.Host.RetransmitTimeout = lossyTimeout // without it, a lost last packet is never retransmitted
@@ -323,7 +323,7 @@ func (d *decoder) decode() {
 	d.constants(m.Get("cc"))
 	d.controllers(m.Get("controllers"), sw, host)
 	d.faults(m.Get("faults"))
-	d.repairs(host)
+	d.repairs(host, &balancing)
 	d.sampling(m.Get("sample"))
 	panels := m.Get("report")
 	d.report(panels)

@@ -12,9 +12,9 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
-	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -127,8 +127,8 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	// By default, switches apply PFC and ECN to the priority of data.
 	if own != nil || hosts.DataPriority != d.s.Host.DataPriority {
 		laid := own.Over(sw)
-		switches := d.switchSettings(laid, d.s.dataOf(hosts.DataPriority))
-		variant.Switch = &switches
+		switches, balancing := d.switchSettings(laid, d.s.dataOf(hosts.DataPriority))
+		variant.Switch, variant.Balancing = &switches, &balancing
 	}
 	constants := set.Mapping()
 	variant.Constants = texts(constants)
@@ -313,11 +313,11 @@ func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
 }
 
 // switchSettings reads switch settings, where data has these priorities.
-func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) switchagent.Settings {
-	s := settings.DecodeSwitch(v, data)
-	d.locate(v, settings.CheckSwitch(&s))
+func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) (switchagent.Settings, topologies.Balancing) {
+	s, b := settings.DecodeSwitch(v, data)
+	d.locate(v, settings.CheckSwitch(&s, &b))
 	d.locate(v, fill.CheckFlowControl(d.s.Topology, &s))
 	d.locate(v, fill.CheckThresholds(d.s.Topology, &s))
-	d.locate(v, paths.CheckBalancing(d.s.Topology, &s))
-	return s
+	d.locate(v, fill.CheckBalancing(d.s.Topology, &b))
+	return s, b
 }

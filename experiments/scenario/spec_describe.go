@@ -85,10 +85,10 @@ func (s *Scenario) Describe(w io.Writer) error {
 	for i := range s.Variants {
 		row("", "%s is %s", s.Variants[i].Name, s.Variants[i].Describe())
 	}
-	s.describeSwitch("switches", &s.Switch, row)
+	s.describeSwitch("switches", &s.Switch, &s.Topology.Balancing, row)
 	for i := range s.Variants {
 		if v := &s.Variants[i]; v.Switch != nil {
-			s.describeSwitch("under "+v.Name, v.Switch, row)
+			s.describeSwitch("under "+v.Name, v.Switch, v.Balancing, row)
 		}
 	}
 	hosts := func(label string, h *hostagent.Settings, controllers ...string) {
@@ -154,12 +154,14 @@ func (s *Scenario) needsCNM(name string) bool {
 	return err == nil && spec.Needs.CNM
 }
 
-func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, row func(label, format string, args ...any)) {
+func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, balancing *topologies.Balancing,
+	row func(label, format string, args ...any),
+) {
 	own := *sw
 	if sw.FlowControl == switchagent.FlowCBFC && sw.CBFC.Buffer != switchagent.Auto {
 		own.CBFC.Block = sw.CBFC.BlockSize(sw.CBFC.Buffer, measure.FullSize(s.Topology))
 	}
-	for i, line := range settings.Switch(&own).Describe() {
+	for i, line := range settings.Switch(&own, balancing).Describe() {
 		row(map[bool]string{true: label}[i == 0], "%s", line)
 	}
 }

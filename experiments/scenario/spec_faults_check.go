@@ -7,7 +7,6 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -68,15 +67,15 @@ func (d *decoder) shareLinks(a, b []topologies.PortID) bool {
 
 // repairs sets a retransmission timeout if frames can be lost by faults, watchdogs or lossy queues, or if go-back-N
 // refuses reordered packets. Without one, a lost last packet is never retransmitted.
-func (d *decoder) repairs(host *yamlspec.Value) {
+func (d *decoder) repairs(host *yamlspec.Value, balancing *topologies.Balancing) {
 	faults := slices.ContainsFunc(d.s.Faults, func(f Fault) bool { return settings.FaultOf(f.Kind).Loses })
 	drops := func(s *switchagent.Settings) bool { return s.PFC.Watchdog.On() && !s.PFC.Watchdog.Forward }
 	loses := faults || drops(&d.s.Switch)
 	for i := range d.s.Variants {
 		loses = loses || d.s.Variants[i].Switch != nil && drops(d.s.Variants[i].Switch)
 	}
-	refuses := func(s *switchagent.Settings, h *hostagent.Settings) bool {
-		return h.Recovery == hostagent.GoBackN && paths.Balancing(&s.Balancing, h).Moving
+	refuses := func(b *topologies.Balancing, h *hostagent.Settings) bool {
+		return h.Recovery == hostagent.GoBackN && (!b.Hashes() || h.Spreads())
 	}
 	// never rejects a timeout of 0 that the user has set.
 	never := func(v *yamlspec.Value, loses bool) {
@@ -89,7 +88,7 @@ func (d *decoder) repairs(host *yamlspec.Value) {
 			"wait for ever: set a timeout, remove the key for the default of %v, or set recovery: selective", lossyTimeout)
 	}
 	const key = "retransmit_timeout"
-	overtake := refuses(&d.s.Switch, &d.s.Host)
+	overtake := refuses(balancing, &d.s.Host)
 	given, said := host.Has(key), false
 	switch {
 	case !loses && !overtake:
@@ -102,20 +101,21 @@ func (d *decoder) repairs(host *yamlspec.Value) {
 	for i := range d.s.Variants {
 		v, own := &d.s.Variants[i], d.ownHosts[i]
 		sw, hosts := cmp.Or(v.Switch, &d.s.Switch), *cmp.Or(v.Host, &d.s.Host)
+		refused := refuses(cmp.Or(v.Balancing, balancing), &hosts)
 		if own.Has(key) || given {
 			at := own
 			if !own.Has(key) {
 				at = host
 			}
 			loses := faults || drops(sw)
-			if hosts.RetransmitTimeout == 0 && (loses || refuses(sw, &hosts)) && (at == own || !said) {
+			if hosts.RetransmitTimeout == 0 && (loses || refused) && (at == own || !said) {
 				never(at.At(key), loses)
 				said = said || at == host
 			}
 			continue
 		}
 		hosts.RetransmitTimeout = d.s.Host.RetransmitTimeout
-		if refuses(sw, &hosts) || d.s.dataOf(hosts.DataPriority)&^sw.Lossless() != 0 {
+		if refused || d.s.dataOf(hosts.DataPriority)&^sw.Lossless() != 0 {
 			hosts.RetransmitTimeout = max(hosts.RetransmitTimeout, lossyTimeout)
 		}
 		if v.Host != nil || hosts.RetransmitTimeout != d.s.Host.RetransmitTimeout {

@@ -197,7 +197,7 @@ type SpanView struct {
 func (s *Scenario) View() View {
 	v := View{
 		Name: s.Name, Description: s.Description, Topology: s.Topology.View(),
-		Switch: viewSwitch(s.Topology, &s.Switch), Host: viewHost(&s.Host),
+		Switch: viewSwitch(s.Topology, &s.Switch, &s.Topology.Balancing), Host: viewHost(&s.Host),
 		Controllers: s.Controllers, Constants: s.ControllerSettings,
 		Duration: nanoseconds(s.Duration), Drain: s.Drain, DrainLimit: nanoseconds(s.DrainLimit), Seed: s.Seed,
 		LookAt: s.LookAt, Unused: s.ExpectUnused, Published: s.Published,
@@ -210,7 +210,7 @@ func (s *Scenario) View() View {
 		from := &s.Variants[i]
 		variant := VariantView{Name: from.Name, CC: from.CC, Constants: from.Constants}
 		if from.Switch != nil {
-			own := viewSwitch(s.Topology, from.Switch)
+			own := viewSwitch(s.Topology, from.Switch, from.Balancing)
 			variant.Switch = &own
 		}
 		if from.Host != nil {
@@ -287,7 +287,7 @@ func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
 	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name
 }
 
-func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SettingsView {
+func viewSwitch(plan *topologies.Plan, s *switchagent.Settings, balancing *topologies.Balancing) SettingsView {
 	own := *s
 	ports, buffers := kinds(plan, s)
 	own.Buffer = sameFor(s.Buffer, buffers, func(b *bufferKind) units.Bytes { return b.buffer })
@@ -311,7 +311,7 @@ func viewSwitch(plan *topologies.Plan, s *switchagent.Settings) SettingsView {
 	if s.Detector == switchagent.DetectorTCD {
 		own.TCD.QLen = sameFor(s.TCD.QLen, ports, func(k *portKind) units.Bytes { return k.thresholds.QLen })
 	}
-	view := viewOf(settings.Switch(&own))
+	view := viewOf(settings.Switch(&own, balancing))
 	if auto := viewAuto(plan, s); auto != nil {
 		view = joinObjects(view, viewOf(map[string]any{"auto": auto}))
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -10,9 +11,9 @@ import (
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // AllControllers names every congestion control of the registry.
@@ -24,8 +25,9 @@ type Variant struct {
 	CC   string // name of the congestion control
 	// Constants are its own constants, by parameter name; they override the scenario's for the congestion control.
 	Constants map[string]string
-	// Switch holds the switch settings of its run; nil: the scenario's.
-	Switch *switchagent.Settings
+	// Switch and Balancing hold the switch settings of its run; nil: the scenario's.
+	Switch    *switchagent.Settings
+	Balancing *topologies.Balancing
 	// Host holds the host settings of its run; nil: the scenario's.
 	Host *hostagent.Settings
 }
@@ -110,7 +112,8 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 		if v.Host != nil {
 			own.Host = *v.Host
 		}
-		own.Topology = s.Topology.WithBalancing(paths.Balancing(&own.Switch.Balancing, &own.Host)).WithIP(own.Host.IP)
+		own.Topology = s.Topology.WithBalancing(*cmp.Or(v.Balancing, &s.Topology.Balancing)).
+			WithHosts(own.Host.IP, own.Host.Spreads())
 	}
 	own.cnpAuto = own.Host.CNPInterval == settings.CNPAuto
 	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))

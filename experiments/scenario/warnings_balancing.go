@@ -6,20 +6,21 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
-	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
 )
 
 // balancing warns of load balancing settings that the mode or the topology ignores.
 func (w *warner) balancing() {
+	b, usual := &w.s.Topology.Balancing, topologies.DefaultBalancing()
 	if several, uneven := w.choices(); !several {
-		if w.s.Switch.Balancing != switchagent.Default().Balancing {
+		if *b != usual {
 			w.warn("switch.load_balancing has no effect: no switch has several equal-cost ports")
 		}
-		if w.s.Host.Entropy != hostagent.EntropyFlow {
+		if w.s.Host.Spreads() {
 			w.warn("host.entropy %v has no effect: no switch has several equal-cost ports", w.s.Host.Entropy)
 		}
 		if w.s.Topology.Weighted() {
@@ -29,33 +30,23 @@ func (w *warner) balancing() {
 	} else if w.s.Topology.Weighted() && !uneven {
 		w.warn("the topology's weights of links have no effect: links of equal cost have equal weights")
 	}
-	if e := w.s.Host.Entropy; e != hostagent.EntropyFlow {
-		switch lb := &w.s.Switch.Balancing; {
-		case lb.Mode != switchagent.BalanceECMP:
-			w.warn("host.entropy %v has no effect: switches choose paths by load_balancing.mode %v instead of a hash", e,
-				lb.Mode)
-		case lb.Fields != switchagent.HashFiveTuple && lb.Fields != switchagent.HashPorts:
-			w.warn("host.entropy %v has no effect: switches hash only %v, not the source port", e, lb.Fields)
+	if w.s.Host.Spreads() {
+		switch {
+		case !b.Hashes():
+			w.warn("host.entropy %v has no effect: switches choose paths by load_balancing.mode %v instead of a hash",
+				w.s.Host.Entropy, b.Mode)
+		case b.Fields != topologies.HashFiveTuple && b.Fields != topologies.HashPorts:
+			w.warn("host.entropy %v has no effect: switches hash only %v, not the source port", w.s.Host.Entropy, b.Fields)
 		}
 	}
-	b, usual := &w.s.Switch.Balancing, switchagent.Default().Balancing
-	idle := func(key, of string, changed bool) {
-		if changed {
-			w.warn("switch.load_balancing.%s has no effect: it applies to mode %s, and the mode is %v", key, of, b.Mode)
+	const group = "load_balancing"
+	s := &w.s.Switch
+	for _, row := range settings.Switch(s, b).Within(group).Differ(settings.Switch(s, &usual).Within(group)) {
+		key := strings.TrimPrefix(row.Name, group+".")
+		if modes := topologies.BalancingUsers(key); modes != nil && !b.Uses(key) {
+			w.warn("switch.%s has no effect: it applies to mode %s, and the mode is %v", row.Name,
+				strings.ReplaceAll(strings.Join(modes, ", or "), "`", ""), b.Mode)
 		}
-	}
-	if b.Mode != switchagent.BalanceECMP {
-		idle("seed", "ecmp", b.Seed != usual.Seed)
-		idle("fields", "ecmp", b.Fields != usual.Fields)
-	}
-	if !b.Flowlets() {
-		idle("gap", "flowlet, or adaptive by flowlet", b.Gap != usual.Gap)
-	}
-	if b.Mode != switchagent.BalanceSpray {
-		idle("order", "spray", b.RoundRobin)
-	}
-	if b.Mode != switchagent.BalanceAdaptive {
-		idle("by", "adaptive", b.ByFlowlet)
 	}
 }
 
@@ -75,9 +66,9 @@ const mostPolarised = 20_000
 // polarisation warns of switches that use far fewer of their equal-cost ports than a hash of their flows should. The
 // cause is that earlier switches chose these flows by the same hash, or that the hashed fields of all flows are equal.
 func (w *warner) polarisation() {
-	plan, b := w.s.Topology, &w.s.Switch.Balancing
-	if b.Mode != switchagent.BalanceECMP || plan.Balancing.Moving || !plan.Balancing.OneSeed &&
-		plan.Balancing.Fields == 0 {
+	plan := w.s.Topology
+	b := &plan.Balancing
+	if plan.Moving() || b.Seed == topologies.OwnSeed && b.Fields == topologies.HashFiveTuple {
 		return
 	}
 	type choice struct{ sw, group int32 }
@@ -109,7 +100,7 @@ func (w *warner) polarisation() {
 			}
 			c.flows++
 			c.ports[id] = true
-			c.again, chosen = c.again || chosen && plan.Balancing.OneSeed, true
+			c.again, chosen = c.again || chosen && b.Seed != topologies.OwnSeed, true
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(choices), func(a, b choice) int {
@@ -156,7 +147,7 @@ func (w *warner) polarisation() {
 		return
 	}
 	why, remedy := fmt.Sprintf("they hash %v only", b.Fields), "load_balancing.fields: 5-tuple"
-	if plan.Balancing.OneSeed {
+	if b.Seed != topologies.OwnSeed {
 		why, remedy = "the switches before them chose these flows by the same hash, with the same seed", "load_balancing.seed: own"
 	}
 	w.warn("hashes are polarised at %s: %s; %s; set switch.%s", Few(names), example, why, remedy)

@@ -16,7 +16,8 @@ func (w *warner) idle() map[string]string {
 	data := w.s.DataPriorities()
 	usual.PFC.Priorities, usual.CBFC.Priorities, usual.ECN.Priorities = data, data, data
 	usual.PFC.XON = w.s.Switch.PFC.XON // it follows XOFF
-	for _, row := range settings.Switch(&w.s.Switch).Differ(settings.Switch(&usual)) {
+	b := &w.s.Topology.Balancing
+	for _, row := range settings.Switch(&w.s.Switch, b).Differ(settings.Switch(&usual, b)) {
 		if text := w.idleOfSwitch(row.Name); text != "" {
 			why["switch."+row.Name] = text
 		}

@@ -20,6 +20,7 @@ type testCase struct {
 	Fabric     fabric
 	Hash       topologies.Hash
 	Switch     switchagent.Settings
+	Balancing  topologies.Balancing
 	Host       hostagent.Settings
 	Controller string
 	Constants  []constant
@@ -165,7 +166,7 @@ func (c *testCase) yaml() string {
 		}
 	}
 	w("host: %s", settings.Host(&c.Host).Flow())
-	w("switch: %s", settings.Switch(&c.Switch).Flow())
+	w("switch: %s", settings.Switch(&c.Switch, &c.Balancing).Flow())
 	w("flows:")
 	for _, f := range c.Flows {
 		size, rest := scenario.Unbounded, ""

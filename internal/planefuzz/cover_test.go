@@ -199,18 +199,15 @@ func features(r *run) []string {
 	on(weighted > 1, "DWRR of several priorities")
 	on(choices(s.Topology), "ECMP")
 	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
-	balancing := &s.Switch.Balancing
-	on(choices(s.Topology) && balancing.Fields != switchagent.HashFiveTuple && balancing.Mode == switchagent.BalanceECMP,
-		"ECMP by some fields")
+	b := &s.Topology.Balancing
+	on(choices(s.Topology) && b.Hashes() && b.Fields != topologies.HashFiveTuple, "ECMP by some fields")
 	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyREPS, "REPS")
 	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyRandom, "source ports at random")
-	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceFlowlet, "flowlets")
-	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && !balancing.RoundRobin, "spraying at random")
-	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceSpray && balancing.RoundRobin, "spraying in turn")
-	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && !balancing.ByFlowlet,
-		"the shortest queue for each packet")
-	on(choices(s.Topology) && balancing.Mode == switchagent.BalanceAdaptive && balancing.ByFlowlet,
-		"the shortest queue for each flowlet")
+	how := "balancing by " + b.Mode.String()
+	if b.RoundRobin && b.Uses("order") || b.ByFlowlet && b.Uses("by") {
+		how += ", in turn or by flowlet"
+	}
+	on(choices(s.Topology), how)
 	on(s.Topology.Framing != 0, "framing ns3")
 	on(choices(s.Topology) && s.Topology.Weighted(), "ECMP by weights")
 	several := 0

@@ -10,22 +10,23 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // drawnCases is in how many cases every setting must be drawn.
 const drawnCases = 200
 
 // rows returns the rows of the switches' settings and the hosts', without groups.
-func rows(s *switchagent.Settings, h *hostagent.Settings) keys.Table {
+func rows(s *switchagent.Settings, b *topologies.Balancing, h *hostagent.Settings) keys.Table {
 	isGroup := func(k keys.Key) bool { return k.Kind() == schema.Group }
-	return slices.DeleteFunc(slices.Concat(settings.Switch(s), settings.Host(h)), isGroup)
+	return slices.DeleteFunc(slices.Concat(settings.Switch(s, b), settings.Host(h)), isGroup)
 }
 
 // TestEverySettingIsDrawn generates cases, and fails for a setting that keeps its default in all of them, and for a
 // word that none of them has: the planes would never be compared with it.
 func TestEverySettingIsDrawn(t *testing.T) {
-	s, h := switchagent.Default(), hostagent.Default()
-	defaults := rows(&s, &h)
+	s, b, h := switchagent.Default(), topologies.DefaultBalancing(), hostagent.Default()
+	defaults := rows(&s, &b, &h)
 	missing := map[string]bool{}
 	for i := range defaults {
 		missing[defaults[i].Name] = true
@@ -35,7 +36,7 @@ func TestEverySettingIsDrawn(t *testing.T) {
 	}
 	for n := range uint64(drawnCases) {
 		c := drawCase(fromSeed(1, 2*n), drawFabric(fromSeed(1, 2*n+1)))
-		drawn := rows(&c.Switch, &c.Host)
+		drawn := rows(&c.Switch, &c.Balancing, &c.Host)
 		for i := range drawn {
 			if drawn[i].Text() != defaults[i].Text() {
 				delete(missing, drawn[i].Name)
@@ -52,7 +53,7 @@ func TestEverySettingIsDrawn(t *testing.T) {
 // TestDrawnByHandNamesKeys fails for a name that would keep other keys from being drawn by their rows, or that is no
 // key's any more.
 func TestDrawnByHandNamesKeys(t *testing.T) {
-	table := rows(new(switchagent.Settings), new(hostagent.Settings))
+	table := rows(new(switchagent.Settings), new(topologies.Balancing), new(hostagent.Settings))
 	for i, name := range drawnByHand {
 		if table.Find(name) == nil {
 			t.Errorf("%q in drawnByHand: want a key of a switch or host, not a group, a pattern or an unknown name", name)

@@ -11,7 +11,6 @@ import (
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -22,7 +21,7 @@ import (
 // drawCase is a case on a fabric. Its thresholds are small, so that a short run reaches them.
 func drawCase(d chooser, f fabric) *testCase {
 	c := &testCase{
-		Fabric: f, Switch: switchagent.Default(), Host: drawHost(d),
+		Fabric: f, Switch: switchagent.Default(), Balancing: topologies.DefaultBalancing(), Host: drawHost(d),
 		Controller: pick(d, "controller", cc.Names()...),
 		Duration:   d.time("duration", 50*vtime.Microsecond, vtime.Millisecond),
 		Seed:       uint64(d.Int("seed", 1, 1<<30)),
@@ -95,13 +94,13 @@ func (c *testCase) drawJob(d chooser) {
 // them again.
 func (c *testCase) waitsForEver() bool {
 	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN &&
-		paths.Balancing(&c.Switch.Balancing, &c.Host).Moving
+		(!c.Balancing.Hashes() || c.Host.Spreads())
 }
 
 // balance leaves load balancing out that the congestion controls do not go with.
 func (c *testCase) balance() {
 	if !c.balances() {
-		c.Switch.Balancing, c.Host.Entropy = switchagent.Default().Balancing, hostagent.EntropyFlow
+		c.Balancing, c.Host.Entropy = topologies.DefaultBalancing(), hostagent.EntropyFlow
 	}
 }
 
@@ -117,14 +116,12 @@ func (c *testCase) balances() bool {
 
 // drawBalancing draws how switches choose among equal-cost ports.
 func (c *testCase) drawBalancing(d chooser) {
-	b := &c.Switch.Balancing
+	b := &c.Balancing
 	if !d.chance("load balancing", 50) {
 		return
 	}
-	b.Mode = pick(d, "mode", switchagent.BalanceECMP, switchagent.BalanceFlowlet, switchagent.BalanceSpray,
-		switchagent.BalanceAdaptive)
-	b.Fields = pick(d, "fields", switchagent.HashFiveTuple, switchagent.HashAddresses, switchagent.HashSource,
-		switchagent.HashDestination, switchagent.HashPorts)
+	b.Mode = topologies.BalancingMode(d.Int("mode", 0, len(topologies.BalancingModes)-1))
+	b.Fields = topologies.HashFields(d.Int("fields", 0, len(topologies.HashFieldsNames)-1))
 	if d.chance("one seed", 50) {
 		b.Seed = d.Int("seed of the hash", 0, 1<<32-1)
 	}
@@ -455,7 +452,7 @@ var drawnByHand = []string{
 // drawOthers draws the other settings. One that does not go with the rest is left out again.
 func (c *testCase) drawOthers(d chooser) {
 	before := *c
-	for _, table := range []keys.Table{settings.Switch(&c.Switch), settings.Host(&c.Host)} {
+	for _, table := range []keys.Table{settings.Switch(&c.Switch, &c.Balancing), settings.Host(&c.Host)} {
 		for i := range table {
 			s := &table[i]
 			if s.Kind() == schema.Group || slices.Contains(drawnByHand, s.Name) || !d.chance(s.Name, 25) {
@@ -500,8 +497,8 @@ func (c *testCase) resolves() bool {
 		given[k.Name] = k.Value
 	}
 	s, err := (&testCase{
-		Fabric: c.Fabric, Switch: c.Switch, Host: c.Host, Controller: c.Controller, Flows: c.Flows,
-		Duration: c.Duration,
+		Fabric: c.Fabric, Switch: c.Switch, Balancing: c.Balancing, Host: c.Host, Controller: c.Controller,
+		Flows: c.Flows, Duration: c.Duration,
 	}).scenario()
 	if err != nil {
 		panic(err)

@@ -102,12 +102,12 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 		})
 	}
 	steps = append(steps, smallerFabrics(c)...)
-	defaults, host := switchagent.Default(), hostagent.Default()
-	set(func(c *testCase) { c.Switch, c.Host = defaults, host })
+	defaults, balancing, host := switchagent.Default(), topologies.DefaultBalancing(), hostagent.Default()
+	set(func(c *testCase) { c.Switch, c.Balancing, c.Host = defaults, balancing, host })
 	set(func(c *testCase) { c.Hash = topologies.HashOwn })
 	set(func(c *testCase) { c.Job = job{} })
 	set(func(c *testCase) { c.Job.Iterations, c.Job.QPs, c.Job.Barrier = min(c.Job.Iterations, 1), 0, false })
-	set(func(c *testCase) { c.Switch.Balancing = defaults.Balancing })
+	set(func(c *testCase) { c.Balancing = balancing })
 	set(func(c *testCase) { c.Constants = nil })
 	set(func(c *testCase) { c.Faults = nil })
 	for i := len(c.Faults) - 1; i >= 0; i-- {
@@ -146,9 +146,9 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	set(func(c *testCase) { c.Host = host })
 	set(func(c *testCase) { c.Host.Recovery, c.Host.Selective = host.Recovery, host.Selective })
 	set(func(c *testCase) { c.Host.Selective = host.Selective })
-	for _, s := range settings.Switch(&defaults) { // each by itself, those without a step of their own too
+	for _, s := range settings.Switch(&defaults, &balancing) { // each by itself, those without a step of their own too
 		if text := s.Text(); s.Kind() != schema.Group && text != "" {
-			step(func(c *testCase) bool { return settings.Switch(&c.Switch).Set(s.Name, text) == nil })
+			step(func(c *testCase) bool { return settings.Switch(&c.Switch, &c.Balancing).Set(s.Name, text) == nil })
 		}
 	}
 	set(func(c *testCase) { c.Host.ACKsWithData, c.Host.ACKsWhenPaused = false, false })

@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/orchestrator/engine/plane"
-	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -41,54 +38,56 @@ func ways(far string) string { return strings.Replace(fourWays, "FAR", far, 1) }
 // A flow's packets take the ports that the mode says, and arrive in order where all ways are alike and empty.
 func TestBalancingModes(t *testing.T) {
 	const packets = 4000
+	untested := topologies.BalancingNames()
 	for _, c := range []struct {
 		name string
-		set  switchagent.LoadBalancing
+		set  topologies.Balancing
 		ok   func(frames []int64) bool // in ascending order
 	}{
 		{
 			"ecmp",
-			switchagent.LoadBalancing{Seed: switchagent.OwnSeed},
+			topologies.Balancing{Seed: topologies.OwnSeed},
 			func(f []int64) bool { return f[2] == 0 && f[3] == packets },
 		},
 		{
 			"ecmp of one seed",
-			switchagent.LoadBalancing{Seed: 7},
+			topologies.Balancing{Seed: 7},
 			func(f []int64) bool { return f[2] == 0 && f[3] == packets },
 		},
 		// 5 standard deviations
 		{
 			"spray at random",
-			switchagent.LoadBalancing{Mode: switchagent.BalanceSpray},
+			topologies.Balancing{Mode: topologies.BalanceSpray},
 			func(f []int64) bool { return f[0] > packets/4-150 && f[3] < packets/4+150 },
 		},
 		{
 			"spray in turn",
-			switchagent.LoadBalancing{Mode: switchagent.BalanceSpray, RoundRobin: true},
+			topologies.Balancing{Mode: topologies.BalanceSpray, RoundRobin: true},
 			func(f []int64) bool { return f[0] == packets/4 && f[3] == packets/4 },
 		},
 		{
 			"adaptive",
-			switchagent.LoadBalancing{Mode: switchagent.BalanceAdaptive},
+			topologies.Balancing{Mode: topologies.BalanceAdaptive},
 			func(f []int64) bool { return f[0] > packets/5 },
 		},
 		// A full packet takes about 215 ns at 40 Gb/s.
-		{"flowlets of single packets", switchagent.LoadBalancing{
-			Mode: switchagent.BalanceFlowlet,
+		{"flowlets of single packets", topologies.Balancing{
+			Mode: topologies.BalanceFlowlet,
 			Gap:  100 * vtime.Nanosecond,
 		}, func(f []int64) bool { return f[0] > packets/4-150 }},
 		{
 			"a single flowlet",
-			switchagent.LoadBalancing{Mode: switchagent.BalanceFlowlet, Gap: vtime.Microsecond},
+			topologies.Balancing{Mode: topologies.BalanceFlowlet, Gap: vtime.Microsecond},
 			func(f []int64) bool { return f[2] == 0 && f[3] == packets },
 		},
-		{"adaptive by a single flowlet", switchagent.LoadBalancing{
-			Mode: switchagent.BalanceAdaptive, ByFlowlet: true,
+		{"adaptive by a single flowlet", topologies.Balancing{
+			Mode: topologies.BalanceAdaptive, ByFlowlet: true,
 			Gap: vtime.Microsecond,
 		}, func(f []int64) bool { return f[2] == 0 && f[3] == packets }},
 	} {
+		untested = slices.DeleteFunc(untested, func(name string) bool { return name == c.set.Mode.String() })
 		t.Run(c.name, func(t *testing.T) {
-			l := newLab(t, ways("1us"), labOptions{sw: func(s *switchagent.Settings) { s.Balancing = c.set }})
+			l := newLab(t, ways("1us"), labOptions{balance: func(b *topologies.Balancing) { *b = c.set }})
 			flow := l.send("h0", "h2", packets*int64(l.plan.MTU), 0, 0)
 			l.run(0)
 			frames := l.uplinks()
@@ -102,13 +101,16 @@ func TestBalancingModes(t *testing.T) {
 			}
 		})
 	}
+	if len(untested) > 0 {
+		t.Errorf("no row for %v", untested)
+	}
 }
 
 // Where ways differ, spraying reorders: go-back-N sends again what was not lost, and delivers all of it once and in
 // order.
 func TestSprayingReorders(t *testing.T) {
-	for _, mode := range []switchagent.BalancingMode{switchagent.BalanceECMP, switchagent.BalanceSpray} {
-		l := newLab(t, ways("3us"), labOptions{sw: func(s *switchagent.Settings) { s.Balancing.Mode = mode }})
+	for _, mode := range []topologies.BalancingMode{topologies.BalanceECMP, topologies.BalanceSpray} {
+		l := newLab(t, ways("3us"), labOptions{balance: func(b *topologies.Balancing) { b.Mode = mode }})
 		const size = 2_000_000
 		flow := l.send("h0", "h2", size, 0, 0)
 		l.run(0)
@@ -117,7 +119,7 @@ func TestSprayingReorders(t *testing.T) {
 			t.Errorf("%v: %d bytes delivered, %d frames dropped", mode, f.Delivered(), l.Dropped)
 		}
 		if reordered := n.OutOfOrder > 0 && n.NaksSent > 0 &&
-			f.Retransmitted() > 0; reordered != (mode == switchagent.BalanceSpray) {
+			f.Retransmitted() > 0; reordered != (mode == topologies.BalanceSpray) {
 			t.Errorf("%v: %d packets out of order, %d NAKs, %d bytes sent again", mode, n.OutOfOrder, n.NaksSent,
 				f.Retransmitted())
 		}
@@ -128,7 +130,7 @@ func TestSprayingReorders(t *testing.T) {
 func TestWaysOfMovingPackets(t *testing.T) {
 	l := newLab(t, ways("1us"), labOptions{
 		reroute: true,
-		sw:      func(s *switchagent.Settings) { s.Balancing.Mode = switchagent.BalanceSpray },
+		balance: func(b *topologies.Balancing) { b.Mode = topologies.BalanceSpray },
 	})
 	flow := l.send("h0", "h2", 4_000_000, 0, 0)
 	names := func() (names []string) {
@@ -156,25 +158,6 @@ func TestWaysOfMovingPackets(t *testing.T) {
 	if got := l.plan.Ways(l.node("h0").ID, l.node("h1").ID, topologies.Pair{}); len(got) != 2 || len(got[0]) != 1 ||
 		len(got[1]) != 1 {
 		t.Errorf("%v from h0 to h1", got)
-	}
-}
-
-// Settings that say otherwise than the plan are refused: paths would be told that no packet takes.
-func TestBalancingAgrees(t *testing.T) {
-	plan := parsePlan(t, ways("1us"))
-	opened, err := wasmplane.Open(plan, plane.Features{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
-	sw, host := switchagent.Default(), hostagent.Default()
-	sw.Balancing.Mode = switchagent.BalanceSpray
-	if _, err := New(Config{
-		Plan: plan, Plane: opened,
-		Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
-	}); err == nil ||
-		!strings.Contains(err.Error(), "WithBalancing") {
-		t.Errorf("%v", err)
 	}
 }
 

@@ -64,9 +64,9 @@ func New(c Config) (*Engine, error) {
 			c.Plane.Name(), has, c.Features)
 	}
 	plan, live := c.Plan, c.Features.Live
-	if c.Hosts.IP != plan.IP {
-		return nil, fmt.Errorf("hosts send RoCE over %v, and the plan has lengths of %v: make the plan with WithIP",
-			c.Hosts.IP, plan.IP)
+	if c.Hosts.IP != plan.IP || c.Hosts.Spreads() != plan.Spread {
+		return nil, fmt.Errorf("hosts send RoCE over %v with entropy %v, and the plan is for other hosts: make it with WithHosts",
+			c.Hosts.IP, c.Hosts.Entropy)
 	}
 	e := &Engine{worker: worker{
 		fabric: &fabric{
@@ -79,9 +79,7 @@ func New(c Config) (*Engine, error) {
 	}}
 	e.firstWorker, e.drivenPartition, e.maxBroken = &e.worker, noPartition, maxViolations
 	e.addPartitions()
-	if err := e.addSwitches(); err != nil {
-		return nil, err
-	}
+	e.addSwitches()
 	e.flowControl = newFlowControl(e)
 	e.countsFrames = e.flowControl.countsFrames()
 	e.quiescence = quiescenceTimeout(plan, c.Hosts, e.flowControl)
@@ -151,7 +149,7 @@ func (e *Engine) addPartitions() {
 }
 
 // addSwitches fills the pipelines' tables of each switch, and makes its traffic manager.
-func (e *Engine) addSwitches() error {
+func (e *Engine) addSwitches() {
 	for i, id := range e.plan.Switch {
 		node, settings := &e.plan.Nodes[id], e.settings[i]
 		cables := fill.Cables(e.plan, id, e.features.Live)
@@ -162,9 +160,7 @@ func (e *Engine) addSwitches() error {
 			Uncounted: uint32(e.plan.Framing.Uncounted()),
 			Seed:      splitmix.At(e.seed, 0) ^ splitmix.At(uint64(i), 0),
 		}
-		if err := fill.Choice(sw, e.plan, &settings.Balancing, e.hosts, i); err != nil {
-			return err
-		}
+		fill.Choice(sw, e.plan, i)
 		fill.Switch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], settings, buffer, thresholds)
 		e.switches = append(e.switches, switchagent.New(e.state, settings, i, int(node.Ports[0]), buffer, thresholds))
 		e.switches[i].TrimTo(e.hosts.ControlPriority)
@@ -173,7 +169,6 @@ func (e *Engine) addSwitches() error {
 			e.describeDetector(&e.ports[port])
 		}
 	}
-	return nil
 }
 
 // Now returns the virtual time.

@@ -181,7 +181,7 @@ func (e finalCheck) checkFlows() {
 	for i, n := range e.nics {
 		port := &e.plan.Ports[e.plan.Interfaces[i]]
 		name := e.plan.EndName(port.Node, uint8(port.Number-1))
-		if e.Dropped == 0 && timeouts == 0 && trimmed == 0 && !e.rerouted && !e.plan.Balancing.Moving &&
+		if e.Dropped == 0 && timeouts == 0 && trimmed == 0 && !e.rerouted && !e.plan.Moving() &&
 			(n.Duplicates != 0 || n.OutOfOrder != 0) {
 			e.fail("flows arrive in order, exactly once", name, "%d packets came twice, %d out of order", n.Duplicates,
 				n.OutOfOrder)

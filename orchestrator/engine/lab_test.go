@@ -47,6 +47,7 @@ type labOptions struct {
 	sw      func(*switchagent.Settings)
 	host    func(*hostagent.Settings)
 	both    func(*switchagent.Settings, *hostagent.Settings)
+	balance func(*topologies.Balancing)
 	seed    uint64
 	burst   bool
 	reroute bool
@@ -72,8 +73,12 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 			t.Fatal(err)
 		}
 	}
-	plan = plan.WithBalancing(paths.Balancing(&sw.Balancing, &host)).WithIP(host.IP)
-	features := plane.Features{BurstDetection: o.burst, Reroute: o.reroute, Flowlets: sw.Balancing.Remembers()}
+	balancing := plan.Balancing
+	if o.balance != nil {
+		o.balance(&balancing)
+	}
+	plan = plan.WithBalancing(balancing).WithHosts(host.IP, host.Spreads())
+	features := plane.Features{BurstDetection: o.burst, Reroute: o.reroute, Flowlets: balancing.Remembers()}
 	opened, err := wasmplane.Open(plan, features)
 	if err != nil {
 		t.Fatal(err)

@@ -251,7 +251,7 @@ func (e *Engine) checkPair(p *Pair) {
 	for _, n := range e.nics {
 		excuses += n.Timeouts + n.Trimmed + n.RNRs
 	}
-	if e.Dropped+excuses == 0 && !e.rerouted && !e.plan.Balancing.Moving &&
+	if e.Dropped+excuses == 0 && !e.rerouted && !e.plan.Moving() &&
 		a.Retries+b.Retries+b.Duplicates+b.OutOfOrder != 0 {
 		e.fail("flows arrive in order, exactly once", place, "%d packets came twice, %d out of order", b.Duplicates,
 			b.OutOfOrder)

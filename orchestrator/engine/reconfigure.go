@@ -8,14 +8,15 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // SetSwitch changes those settings of a switch that can be changed while it works (keys.Key.Live). Which priorities
 // are lossless, the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
-func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
+func (e *Engine) SetSwitch(index int, s *switchagent.Settings, b *topologies.Balancing) error {
 	own := e.settings[index]
-	rows := settings.Switch(own)
-	for _, row := range rows.Differ(settings.Switch(s)) {
+	rows := settings.Switch(own, &e.plan.Balancing)
+	for _, row := range rows.Differ(settings.Switch(s, b)) {
 		if !row.Live {
 			why := ""
 			if row.Name == "pfc.priorities" || row.Name == "cbfc.priorities" {
@@ -28,7 +29,7 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	if (s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) {
 		return errors.New("pfc.alpha stays 0, or above 0, while a fabric works: bring it up with --set switch.pfc.alpha=")
 	}
-	if err := errors.Join(settings.CheckSwitch(s), fill.CheckFlowControl(e.plan, s),
+	if err := errors.Join(settings.CheckSwitch(s, b), fill.CheckFlowControl(e.plan, s),
 		fill.CheckThresholds(e.plan, s)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -69,18 +70,24 @@ func TestIncastOverIPv6(t *testing.T) {
 	}
 }
 
-// A plan says how long frames are, and hosts what they are: both must agree.
-func TestPlanAndHostsAgreeOnIP(t *testing.T) {
+// TestPlanIsForHosts: a plan with other lengths of frames, or other paths, than the hosts' packets have is refused.
+func TestPlanIsForHosts(t *testing.T) {
 	plan := parsePlan(t, "star: {hosts: 2}")
 	opened := openPlane(t, plane.Wasm, plan, plane.Features{})
 	defer opened.Close()
-	sw, host := switchagent.Default(), hostagent.Default()
-	host.IP = wire.V6
-	if _, err := New(Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host}); err == nil {
-		t.Error("hosts over IPv6 are taken for a plan over IPv4")
+	for _, set := range []func(*hostagent.Settings){
+		func(h *hostagent.Settings) { h.IP = wire.V6 },
+		func(h *hostagent.Settings) { h.Entropy = hostagent.EntropyREPS },
+	} {
+		sw, host := switchagent.Default(), hostagent.Default()
+		set(&host)
+		c := Config{Plan: plan, Plane: opened, Switches: []*switchagent.Settings{&sw}, Hosts: &host}
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), "WithHosts") {
+			t.Errorf("hosts over %v with entropy %v: got %v, want an error", host.IP, host.Entropy, err)
+		}
 	}
 	for v, want := range map[wire.Version]int{wire.V4: 1074 + 42, wire.V6: 1094 + 42} {
-		if got := fill.LongestFrame(plan.WithIP(v)); got != want {
+		if got := fill.LongestFrame(plan.WithHosts(v, false)); got != want {
 			t.Errorf("the longest frame over %v has %d bytes, want %d", v, got, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // load balancing moves packets, it has the ports of all paths.
 func (e *Engine) Way(flow int) []topologies.PortID {
 	f := &e.flows[flow]
-	if e.plan.Balancing.Moving {
+	if e.plan.Moving() {
 		return slices.Concat(e.plan.WaysBy(f.sourcePort(e.plan), f.destinationPort(e.plan), e.nextHops)...)
 	}
 	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
@@ -47,7 +47,7 @@ func (e *Engine) cutOff(source, destination topologies.NodeID, ports paths.Ports
 		return CutOff{Port: from}, true
 	case !e.LinkUp(int(to)) && !e.rerouted:
 		return CutOff{Port: e.plan.Ports[to].Peer}, true
-	case e.plan.Balancing.Moving:
+	case e.plan.Moving():
 		ways := e.plan.WaysBy(from, to, func(sw, to int) []topologies.PortID {
 			return slices.DeleteFunc(e.nextHops(sw, to), func(id topologies.PortID) bool { return !e.LinkUp(int(id)) })
 		})

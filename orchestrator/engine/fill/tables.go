@@ -5,10 +5,8 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -137,35 +135,6 @@ func NextHops(state *ebpf.State, leaves, sw, to int) (hops []topologies.PortID) 
 		return []topologies.PortID{topologies.PortID(h.Port)}
 	}
 	return hops
-}
-
-// Choice writes how the switch with an index chooses among equal-cost ports.
-func Choice(t *ebpf.SwitchState, plan *topologies.Plan, s *switchagent.LoadBalancing, hosts *hostagent.Settings,
-	index int,
-) error {
-	if b := paths.Balancing(s, hosts); b != plan.Balancing {
-		return fmt.Errorf("%s balances load by %v, and the plan has the ways of %+v: make the plan with WithBalancing",
-			plan.Nodes[plan.Switch[index]].Name, s.Mode, plan.Balancing)
-	}
-	t.EcmpSeed, t.FlowletGap, t.HashFields = paths.Seed(plan, index), uint64(s.Gap), paths.Fields(s)
-	t.Choice = ebpf.ChoiceHash
-	switch {
-	case s.Mode == switchagent.BalanceECMP && plan.Hash == topologies.HashHPCC:
-		t.Choice = ebpf.ChoiceHPCC
-	case s.Mode == switchagent.BalanceECMP && t.HashFields != 0:
-		t.Choice = ebpf.ChoiceFields
-	case s.Mode == switchagent.BalanceFlowlet:
-		t.Choice = ebpf.ChoiceFlowlet
-	case s.Mode == switchagent.BalanceSpray && s.RoundRobin:
-		t.Choice = ebpf.ChoiceRoundRobin
-	case s.Mode == switchagent.BalanceSpray:
-		t.Choice = ebpf.ChoiceRandom
-	case s.Mode == switchagent.BalanceAdaptive && s.ByFlowlet:
-		t.Choice = ebpf.ChoiceAdaptiveFlowlet
-	case s.Mode == switchagent.BalanceAdaptive:
-		t.Choice = ebpf.ChoiceAdaptive
-	}
-	return nil
 }
 
 // firstIfindex is the index that a namespace's first interface after lo gets. Indexes are chosen, not requested from

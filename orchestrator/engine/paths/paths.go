@@ -8,11 +8,8 @@ import (
 	"fmt"
 
 	"github.com/pausenet/pausenet/ebpf"
-	"github.com/pausenet/pausenet/hostagent"
-	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -45,7 +42,7 @@ func (p Ports) Back(plan *topologies.Plan) Ports {
 }
 
 // Forward returns the path of a flow's packets: the ports by which they leave, the source's own first. Where load
-// balancing moves packets (topologies.Balancing) it is one of several.
+// balancing moves packets (topologies.Plan.Moving) it is one of several.
 func Forward(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports) []topologies.PortID {
 	return Follow(plan, source, destination, ports, plan.NextHops)
 }
@@ -71,7 +68,7 @@ func Follow(plan *topologies.Plan, source, destination topologies.NodeID, ports 
 		if plan.Hash == topologies.HashHPCC {
 			h = hpccHash(seed, HPCCAddress(source), HPCCAddress(destination), ports)
 		} else {
-			h = ecmpHash(seed, plan.Balancing.Fields, plan.Address(from.ID).As4(), plan.Address(to.ID).As4(), ports.Source)
+			h = ecmpHash(seed, Fields(&plan.Balancing), plan.Address(from.ID).As4(), plan.Address(to.ID).As4(), ports.Source)
 		}
 		next := hops[int(h%uint32(len(hops)))]
 		path = append(path, next)
@@ -95,14 +92,14 @@ func Pin(plan *topologies.Plan, source, destination topologies.NodeID, via []top
 		if len(via) == 0 {
 			return ports, nil
 		}
-		if plan.Balancing.Moving {
+		if plan.Moving() {
 			break
 		}
 		if passes(plan, Forward(plan, source, destination, ports), via) {
 			return ports, nil
 		}
 	}
-	if plan.Balancing.Moving {
+	if plan.Moving() {
 		return Ports{}, errors.New("has via, and its packets take several paths by switch.load_balancing.mode or " +
 			"host.entropy: leave one of them out")
 	}
@@ -130,8 +127,8 @@ func Seed(plan *topologies.Plan, sw int) uint32 {
 	if plan.Hash == topologies.HashHPCC {
 		return uint32(plan.Switch[sw])
 	}
-	if plan.Balancing.OneSeed {
-		return plan.Balancing.Seed
+	if b := &plan.Balancing; b.Hashes() && b.Seed != topologies.OwnSeed {
+		return uint32(b.Seed)
 	}
 	return ownSeed(sw)
 }
@@ -140,45 +137,18 @@ func Seed(plan *topologies.Plan, sw int) uint32 {
 // run to run.
 func ownSeed(sw int) uint32 { return uint32(splitmix.At(uint64(sw)+1, 0) >> 32) }
 
-// Balancing returns how the settings of switches and hosts affect the paths of flows.
-func Balancing(s *switchagent.LoadBalancing, hosts *hostagent.Settings) topologies.Balancing {
-	if s.Mode != switchagent.BalanceECMP {
-		return topologies.Balancing{Moving: true}
+// Fields returns the fields that switches hash, as the pipelines know them; 0: the whole 5-tuple.
+func Fields(b *topologies.Balancing) uint32 {
+	if !b.Hashes() {
+		return 0
 	}
-	b := topologies.Balancing{Moving: hosts.Entropy != hostagent.EntropyFlow, Fields: Fields(s)}
-	if s.Seed != switchagent.OwnSeed {
-		b.OneSeed, b.Seed = true, uint32(s.Seed)
-	}
-	return b
+	return hashFields[b.Fields]
 }
-
-// Fields returns the fields that switches hash, as the pipelines know them.
-func Fields(s *switchagent.LoadBalancing) uint32 { return hashFields[s.Fields] }
 
 var hashFields = []uint32{
-	switchagent.HashFiveTuple: 0, switchagent.HashAddresses: ebpf.FieldSource | ebpf.FieldDestination,
-	switchagent.HashSource:      ebpf.FieldSource,
-	switchagent.HashDestination: ebpf.FieldDestination, switchagent.HashPorts: ebpf.FieldPorts,
-}
-
-// CheckBalancing returns an error if a switch's load balancing does not suit the topology; nil without a topology.
-func CheckBalancing(plan *topologies.Plan, s *switchagent.Settings) error {
-	b := &s.Balancing
-	if plan == nil || b.Mode == switchagent.BalanceECMP && b.Seed == switchagent.OwnSeed &&
-		b.Fields == switchagent.HashFiveTuple {
-		return nil
-	}
-	if plan.Hash == topologies.HashHPCC {
-		return schema.Errorf("load_balancing", "has no say where routing.hash is hpcc: leave one of them out")
-	}
-	for _, group := range plan.Routes().Groups {
-		if b.Mode == switchagent.BalanceAdaptive && len(group) > ebpf.MostCompared {
-			return schema.Errorf("load_balancing.mode", "adaptive compares %d queues at most, and %s has %d equal-cost ports: "+
-				"take spray", ebpf.MostCompared,
-				plan.Nodes[plan.Ports[group[0]].Node].Name, len(group))
-		}
-	}
-	return nil
+	topologies.HashFiveTuple: 0, topologies.HashAddresses: ebpf.FieldSource | ebpf.FieldDestination,
+	topologies.HashSource:      ebpf.FieldSource,
+	topologies.HashDestination: ebpf.FieldDestination, topologies.HashPorts: ebpf.FieldPorts,
 }
 
 // ecmpHash returns c/hash.h's ecmp_hash of some fields of a RoCE packet, 0 for all. A test compares it with the

@@ -8,11 +8,9 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/wasm"
-	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
-	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -118,16 +116,14 @@ func TestPathIsThePipelines(t *testing.T) {
 			k := loadBare(t, fill.Sizes(plan, ebpf.Features{}))
 			fill.Plan(plan, &k.State)
 			rng := rand.New(rand.NewPCG(7, 11))
-			balancing := switchagent.Default().Balancing
+			balancing := plan.Balancing
 			for n := range 1500 {
 				if n%50 == 0 { // the first 50 by the defaults
-					plan = plan.WithBalancing(paths.Balancing(&balancing, &hostagent.Settings{}))
+					plan = plan.WithBalancing(balancing)
 					for i := range k.State.Switches {
-						if err := fill.Choice(&k.State.Switches[i], plan, &balancing, &hostagent.Settings{}, i); err != nil {
-							t.Fatal(err)
-						}
+						fill.Choice(&k.State.Switches[i], plan, i)
 					}
-					balancing.Fields, balancing.Seed = switchagent.HashFields(rng.IntN(5)), rng.IntN(1<<32)-1
+					balancing.Fields, balancing.Seed = topologies.HashFields(rng.IntN(5)), rng.IntN(1<<32)-1
 				}
 				a, b := rng.IntN(len(plan.Hosts)), rng.IntN(len(plan.Hosts))
 				if a == b {
@@ -273,23 +269,10 @@ func TestECMPSeed(t *testing.T) {
 	}
 }
 
-// What cannot work is refused with the key.
-func TestCheckBalancing(t *testing.T) {
+// TestPinOfMovingPackets: a flow without a fixed path has ports, but none that lead it through a switch.
+func TestPinOfMovingPackets(t *testing.T) {
 	plan := parsePlan(t, "leafspine: {spines: 4, leaves: 2, hosts_per_leaf: 2}")
-	s := switchagent.Default()
-	if err := paths.CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err != nil {
-		t.Error(err)
-	}
-	s.Balancing.Seed = 3
-	if err := paths.CheckBalancing(plan, &s); err != nil {
-		t.Error(err)
-	}
-	if err := paths.CheckBalancing(plan.WithHash(topologies.HashHPCC), &s); err == nil ||
-		!strings.HasPrefix(err.Error(), "load_balancing has no say") {
-		t.Error(err)
-	}
-	s.Balancing.Mode = switchagent.BalanceSpray
-	moving := plan.WithBalancing(paths.Balancing(&s.Balancing, &hostagent.Settings{}))
+	moving := plan.WithBalancing(topologies.Balancing{Mode: topologies.BalanceSpray})
 	if _, err := paths.Pin(moving, plan.Hosts[0], plan.Hosts[2], []topologies.NodeID{plan.NodeByName("spine1").ID},
 		paths.FirstPorts(1)); err == nil || !strings.Contains(err.Error(), "has via") {
 		t.Error(err)
