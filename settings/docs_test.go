@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/settings"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // TestDocuments: the documents have the tables as they are. With -update they are written anew.
@@ -21,6 +23,15 @@ func TestDocuments(t *testing.T) {
 		{"faults", "occurrence", all["occurrence"].Markdown()},
 	} {
 		testenv.Document(t, "../docs/"+block.document+".md", "settings: "+block.name, block.text)
+	}
+	scenarios, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range topologies.BalancingNames() {
+		if !strings.Contains(string(scenarios), "\n| `"+mode+"` | ") {
+			t.Errorf("scenarios.md: no row for mode %s in the table of modes of load balancing", mode)
+		}
 	}
 }
 
