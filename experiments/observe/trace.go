@@ -117,7 +117,7 @@ func (t *trace) set(c *counter, now vtime.Time, v int64) {
 }
 
 // port adds a sample of a port.
-func (t *trace) port(now vtime.Time, p *runner.PortSample) {
+func (t *trace) port(now vtime.Time, p runner.PortSample) {
 	c := t.ports[p.Port]
 	if c == nil {
 		below := t.queue(queueOf{p.Port, t.run.Scenario.Host.DataPriority})

@@ -23,7 +23,7 @@ type Observer struct {
 
 	Start    func(*Observed) error // before the first event
 	Sample   func(now vtime.Time)
-	Port     func(now vtime.Time, p *PortSample)                   // each sampled port, at each sample
+	Port     func(now vtime.Time, p PortSample)                    // each sampled port, at each sample
 	Rate     func(now vtime.Time, flow int, bitsPerSecond float64) // each sampled flow, at each sample
 	Paused   func(*Hold)                                           // PFC has paused a port
 	Resumed  func(*Hold)                                           // and no longer does
@@ -156,7 +156,7 @@ func (all observers) sample(now vtime.Time) {
 	}
 }
 
-func (all observers) port(now vtime.Time, p *PortSample) {
+func (all observers) port(now vtime.Time, p PortSample) {
 	for _, o := range all {
 		if o.Port != nil {
 			o.Port(now, p)

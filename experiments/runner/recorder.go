@@ -22,6 +22,7 @@ type recorder struct {
 	priority uint8             // of data, by the hosts' settings; single values in events apply to it
 	data     []uint8           // all priorities of data, by number; samples cover these
 	ports    []topologies.PortID
+	texts    []portText         // of ports and data, by port first
 	sampled  map[string]bool    // tags of sampled flows; nil: all
 	tallies  map[tallied]*tally // for panels
 	flows    flowSamples
@@ -139,9 +140,7 @@ func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
 
 // sample records ports, flows and panels, and schedules the next sample.
 func (r *recorder) sample(now vtime.Time) {
-	for _, id := range r.ports {
-		r.samplePort(now, id)
-	}
+	r.samplePorts(now)
 	r.flows.sample(now, r.all(), func(flow int, rate, goodput float64, rtt vtime.Time) {
 		r.keep(r.out.Rates.Write(&rundir.RateRow{
 			Time: now.RoundNanoseconds(), Flow: flow, Rate: int64(rate + 0.5), Goodput: int64(goodput + 0.5),
@@ -177,23 +176,51 @@ func (r *recorder) moves() bool {
 	return r.still < stillSamples
 }
 
-func (r *recorder) samplePort(now vtime.Time, id topologies.PortID) {
+// portText is the last row of ports.csv of one priority of a port. Most samples repeat the sample before, so the text
+// of the row is kept.
+type portText struct {
+	queue, ingress uint64
+	sent           int64
+	paused         bool
+	text           []byte // all columns but the time; empty before the first sample
+}
+
+// samplePorts samples all ports.
+func (r *recorder) samplePorts(now vtime.Time) {
+	if r.texts == nil {
+		r.texts = make([]portText, len(r.ports)*len(r.data))
+	}
+	for k, id := range r.ports {
+		r.samplePort(now, id, r.texts[k*len(r.data):])
+	}
+}
+
+func (r *recorder) samplePort(now vtime.Time, id topologies.PortID, texts []portText) {
+	state := r.engine.State()
+	reg := &state.Ports[id]
+	sample := PortSample{Port: id, Marked: int64(reg.EcnMarked)}
+	for k, priority := range r.data {
+		class, t := &reg.Class[priority], &texts[k]
+		sent, paused := r.engine.TxBytes(int(id), priority), state.Paused(int(id), priority, now)
+		if len(t.text) == 0 || t.queue != class.QueueBytes || t.ingress != class.Buffered || t.sent != sent ||
+			t.paused != paused {
+			t.queue, t.ingress, t.sent, t.paused = class.QueueBytes, class.Buffered, sent, paused
+			r.portText(id, priority, t)
+		}
+		r.keep(r.out.Ports.WriteRest(now.RoundNanoseconds(), t.text))
+		sample.Queue, sample.Ingress, sample.Sent = sample.Queue+t.queue, sample.Ingress+t.ingress, sample.Sent+sent
+	}
+	r.observers.port(now, sample)
+}
+
+// portText writes the text of a row.
+func (r *recorder) portText(id topologies.PortID, priority uint8, t *portText) {
 	plan := r.scenario.Topology
 	p := &plan.Ports[id]
-	reg := &r.engine.State().Ports[id]
-	var queue, ingress uint64
-	var sent int64
-	for _, priority := range r.data {
-		class, tx := &reg.Class[priority], r.engine.TxBytes(int(id), priority)
-		r.keep(r.out.Ports.Write(&rundir.PortRow{
-			Time: now.RoundNanoseconds(), Node: plan.Nodes[p.Node].Name, Port: p.Name, Peer: plan.PeerNode(id).Name,
-			Priority: int(priority),
-			Queue:    int64(class.QueueBytes), Ingress: int64(class.Buffered),
-			Paused: r.engine.State().Paused(int(id), priority, now), Sent: tx,
-		}))
-		queue, ingress, sent = queue+class.QueueBytes, ingress+class.Buffered, sent+tx
-	}
-	r.observers.port(now, &PortSample{id, queue, ingress, sent, int64(reg.EcnMarked)})
+	t.text = r.out.Ports.AppendRest(t.text[:0], &rundir.PortRow{
+		Node: plan.Nodes[p.Node].Name, Port: p.Name, Peer: plan.PeerNode(id).Name, Priority: int(priority),
+		Queue: int64(t.queue), Ingress: int64(t.ingress), Paused: t.paused, Sent: t.sent,
+	})
 }
 
 func (r *recorder) samplePanels(now vtime.Time) {

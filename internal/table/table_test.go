@@ -348,3 +348,26 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	}
 }
+
+// TestRest: a row in two parts is written as in one, however often its second part is repeated.
+func TestRest(t *testing.T) {
+	var b strings.Builder
+	w, err := rows.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := someText[:strings.Index(someText, "\n")+1]
+	for i := range some {
+		rest := w.AppendRest([]byte("kept"), &some[i])[len("kept"):]
+		for _, first := range []int64{0, 7, 7, math.MaxInt64} {
+			if err := w.WriteRest(first, rest); err != nil {
+				t.Fatal(err)
+			}
+			line := strings.Split(someText, "\n")[1+i]
+			want += fmt.Sprint(first) + line[strings.Index(line, ","):] + "\n"
+		}
+	}
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}

@@ -13,6 +13,8 @@ type Writer[Row any] struct {
 	row     Row
 	cells   []any // of row
 	line    []byte
+	number  int64  // the first column of the last WriteRest
+	first   []byte // number and its comma; empty before the first WriteRest
 }
 
 // NewWriter writes the header. Each row is one call of to's Write.
@@ -25,10 +27,31 @@ func (t *Table[Row]) NewWriter(to io.Writer) (*Writer[Row], error) {
 
 // Write writes a row.
 func (w *Writer[Row]) Write(row *Row) error {
+	w.line = w.append(w.line[:0], 0, row)
+	_, err := w.to.Write(w.line)
+	return err
+}
+
+// AppendRest appends what Write writes after the first column and its comma. A caller may keep it, and pass it to
+// WriteRest for each row that differs in its first column only.
+func (w *Writer[Row]) AppendRest(text []byte, row *Row) []byte { return w.append(text, 1, row) }
+
+// WriteRest writes a row from the value of its first column, which must be a whole number, and from what AppendRest
+// appended.
+func (w *Writer[Row]) WriteRest(first int64, rest []byte) error {
+	if first != w.number || len(w.first) == 0 {
+		w.number, w.first = first, append(strconv.AppendInt(w.first[:0], first, 10), ',')
+	}
+	w.line = append(append(w.line[:0], w.first...), rest...)
+	_, err := w.to.Write(w.line)
+	return err
+}
+
+// append appends the columns of a row from a given one on, and the end of the line.
+func (w *Writer[Row]) append(line []byte, from int, row *Row) []byte {
 	w.row = *row
-	line := w.line[:0]
-	for k, cell := range w.cells {
-		switch v := cell.(type) {
+	for k := from; k < len(w.cells); k++ {
+		switch v := w.cells[k].(type) {
 		case *int64:
 			if *v >= 0 || !w.columns[k].Null {
 				line = strconv.AppendInt(line, *v, 10)
@@ -55,9 +78,7 @@ func (w *Writer[Row]) Write(row *Row) error {
 		line = append(line, ',')
 	}
 	line[len(line)-1] = '\n'
-	w.line = line
-	_, err := w.to.Write(line)
-	return err
+	return line
 }
 
 // WriteAll writes the header and all rows.
