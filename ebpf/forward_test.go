@@ -188,7 +188,6 @@ func TestHPCCHash(t *testing.T) {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(8, 9))
 	for i := range 2000 {
-		r.reset()
 		r.sw().Choice, r.sw().EcmpSeed = ebpf.ChoiceHPCC, rng.Uint32()
 		for host := range r.State.Hosts {
 			r.State.Hosts[host].Address = rng.Uint32()

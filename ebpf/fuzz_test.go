@@ -108,6 +108,7 @@ func FuzzIngress(f *testing.F) {
 		if used != sw.Used || headroom != sw.HeadroomUsed {
 			t.Fatalf("%d bytes used, %d buffered; %d in the headroom, the ports' %d", sw.Used, used, sw.HeadroomUsed, headroom)
 		}
+		r.compareTables()
 	})
 }
 
