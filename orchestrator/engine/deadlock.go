@@ -26,6 +26,9 @@ type Deadlock struct {
 type deadlocks struct {
 	next  vtime.Time // time of the next search
 	found []Deadlock // only the last may still exist
+
+	searcher cycle.Searcher
+	paused   []cycle.PortPriority // as the last search found them
 }
 
 // Deadlocks returns the deadlocks found so far, in the order of time.
@@ -49,7 +52,8 @@ func (e *Engine) pollDeadlock(coming vtime.Time) {
 
 // searchDeadlock searches for a deadlock now, and checks whether the current one still exists.
 func (e *Engine) searchDeadlock() {
-	waits := cycle.Search(e.pausedQueues(), dependencies{e})
+	e.findPaused()
+	waits := e.deadlocks.searcher.Search(e.deadlocks.paused, dependencies{e})
 	found := waits.Cycle()
 	if d := e.Deadlocked(); d != nil {
 		if !slices.ContainsFunc(d.Cycle, func(q cycle.PortPriority) bool { _, still := waits[q]; return !still }) {
@@ -93,9 +97,10 @@ func (e *Engine) DescribeCycle(d *Deadlock) string {
 	return b.String()
 }
 
-// pausedQueues returns the queues of switches that flow control has paused and that hold frames for another switch.
+// findPaused finds the queues of switches that flow control has paused and that hold frames for another switch.
 // Hosts are never part of a cycle: they forward no frames.
-func (e *Engine) pausedQueues() (paused []cycle.PortPriority) {
+func (e *Engine) findPaused() {
+	e.deadlocks.paused = e.deadlocks.paused[:0]
 	for i := range e.ports {
 		p := &e.ports[i]
 		if !p.isSwitch || !e.ports[p.peer].isSwitch {
@@ -107,11 +112,10 @@ func (e *Engine) pausedQueues() (paused []cycle.PortPriority) {
 				continue
 			}
 			if _, packets := e.switches[p.index].Port(i).Queue(priority); packets > 0 {
-				paused = append(paused, cycle.PortPriority{Port: i, Priority: priority})
+				e.deadlocks.paused = append(e.deadlocks.paused, cycle.PortPriority{Port: i, Priority: priority})
 			}
 		}
 	}
-	return paused
 }
 
 // dependencies provides an engine's fabric to package cycle.
@@ -132,8 +136,8 @@ func (d dependencies) Frames(q cycle.PortPriority, f func(account cycle.PortPrio
 	})
 }
 
-// Switch returns the index of an account's switch.
-func (d dependencies) Switch(account cycle.PortPriority) int { return int(d.ports[account.Port].index) }
+// Switch returns the index of a port's switch.
+func (d dependencies) Switch(port cycle.PortPriority) int { return int(d.ports[port.Port].index) }
 
 // Headroom returns how much of an account is in its headroom when it counts so many bytes: frames that leave free the
 // headroom first.

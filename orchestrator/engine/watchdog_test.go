@@ -214,7 +214,8 @@ func TestNoCycle(t *testing.T) {
 					paused++
 				}
 			}
-			if waits := cycle.Search(l.pausedQueues(), dependencies{l.Engine}); waits != nil {
+			l.findPaused()
+			if waits := new(cycle.Searcher).Search(l.deadlocks.paused, dependencies{l.Engine}); waits != nil {
 				t.Fatalf("at %v: %v", l.Now(), waits)
 			}
 		})

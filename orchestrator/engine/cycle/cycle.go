@@ -5,7 +5,8 @@
 // end of its link, keeps it paused even when all has left that can leave: all except what is in queues that wait for
 // good themselves. The search removes queues for which this is false until none is left to remove. The rest is the
 // largest set for which it is true. A chain of pauses that ends at a queue that drains, or at a host, is removed as a
-// whole.
+// whole. Most chains are removed by their switches alone: a queue waits for queues of the switch that it leads to. The
+// search reads only the frames of queues that are left then, once.
 package cycle
 
 import (
@@ -29,10 +30,11 @@ func Compare(a, b PortPriority) int {
 type Fabric interface {
 	// Account returns the account, at the other end of a queue's link, that pauses the queue.
 	Account(queue PortPriority) PortPriority
-	// Frames calls f with the size of each frame in a queue and the account that counts it, if one does.
+	// Frames calls f with the size of each frame in a queue and the account, of the queue's switch, that counts it, if
+	// one does.
 	Frames(queue PortPriority, f func(account PortPriority, size uint64))
-	// Switch returns the index of the switch that an account belongs to.
-	Switch(account PortPriority) int
+	// Switch returns the index of the switch that a port belongs to.
+	Switch(port PortPriority) int
 	// Headroom returns how much of an account is in its headroom when it counts so many bytes.
 	Headroom(account PortPriority, bytes uint64) uint64
 	// StaysPaused reports whether an account keeps its queue paused when it counts so many bytes, and used bytes of
@@ -43,33 +45,190 @@ type Fabric interface {
 // Waits maps each queue that waits for good to a queue that it waits for.
 type Waits map[PortPriority]PortPriority
 
+// Searcher searches for deadlocks. It keeps its memory between searches. The zero value is ready for use.
+type Searcher struct {
+	queues []queue // that may wait for good
+
+	// Of peel.
+	waiting []int32 // by switch: how many of its queues may wait for good
+	towards []int32 // by switch: position in paused, plus 1, of the last queue that leads to it; 0: none
+	next    []int32 // by position in paused: the same of the next queue that leads to the same switch
+	done    []int32 // switches without such queues, whose towards are not removed yet
+
+	// What is in queues.
+	accounts []account
+	parts    []part
+	index    []int32  // by port and priority: position in accounts, plus 1; 0: none
+	used     []uint64 // by switch: bytes in the shared buffer
+}
+
 // Search returns which of the paused queues wait for good; nil if none does.
-func Search(paused []PortPriority, f Fabric) Waits {
+func (s *Searcher) Search(paused []PortPriority, f Fabric) Waits {
 	if len(paused) < 2 {
 		return nil
 	}
-	waits := make(Waits, len(paused))
-	for _, q := range paused {
-		waits[q] = q
+	if s.peel(paused, f); len(s.queues) == 0 {
+		return nil
 	}
-	for len(waits) > 0 {
-		s := stuckIn(waits, f)
-		before := len(waits)
-		for _, q := range paused {
-			if _, in := waits[q]; !in {
-				continue
+	s.read(f)
+	for before := -1; before != len(s.queues); {
+		before = len(s.queues)
+		s.queues = slices.DeleteFunc(s.queues, func(q queue) bool {
+			if s.keeps(&q, f) {
+				return false
 			}
-			if next, stays := s.keeps(f.Account(q), f); stays {
-				waits[q] = next
-			} else {
-				delete(waits, q)
+			for _, p := range s.parts[q.first:q.end] {
+				s.move(&s.accounts[p.account], -p.bytes, f)
+			}
+			return true
+		})
+	}
+	return s.waits(f)
+}
+
+// peel sets queues to the paused queues, without those that lead to a switch of which no queue waits for good. All that
+// pauses such a queue can leave, so it does not wait for good either: its own switch may then be the next such switch.
+func (s *Searcher) peel(paused []PortPriority, f Fabric) {
+	clear(s.waiting)
+	clear(s.towards)
+	s.next, s.done, s.queues = s.next[:0], s.done[:0], s.queues[:0]
+	for i, q := range paused {
+		from, to := f.Switch(q), f.Switch(f.Account(q))
+		s.waiting, s.towards = grown(s.waiting, max(from, to)), grown(s.towards, max(from, to))
+		s.waiting[from]++
+		s.next = append(s.next, s.towards[to])
+		s.towards[to] = int32(i + 1)
+	}
+	for sw, n := range s.waiting {
+		if n == 0 {
+			s.done = append(s.done, int32(sw))
+		}
+	}
+	for len(s.done) > 0 {
+		sw := s.done[len(s.done)-1]
+		s.done = s.done[:len(s.done)-1]
+		for i := s.towards[sw]; i != 0; i = s.next[i-1] {
+			from := f.Switch(paused[i-1])
+			if s.waiting[from]--; s.waiting[from] == 0 {
+				s.done = append(s.done, int32(from))
 			}
 		}
-		if len(waits) == before {
-			return waits
+	}
+	for _, q := range paused {
+		if s.waiting[f.Switch(f.Account(q))] > 0 {
+			s.queues = append(s.queues, queue{PortPriority: q})
 		}
+	}
+}
+
+// queue is a paused queue, whose frames are in parts[first:end].
+type queue struct {
+	PortPriority
+	first, end int
+}
+
+// part is what one account counts of one queue.
+type part struct {
+	account int
+	bytes   int64
+}
+
+// account is an account that counts frames in queues.
+type account struct {
+	PortPriority
+	owner int          // the switch
+	bytes int64        // in queues
+	part  int          // position of its part of the last queue with any; -1: none
+	next  PortPriority // the queue with most of its bytes
+	most  int64        // how many
+}
+
+// read reads the frames of all queues.
+func (s *Searcher) read(f Fabric) {
+	for _, a := range s.accounts { // of the search before
+		s.index[place(a.PortPriority)] = 0
+	}
+	s.accounts, s.parts = s.accounts[:0], s.parts[:0]
+	clear(s.used)
+	first := 0
+	add := func(a PortPriority, size uint64) {
+		at := place(a)
+		s.index = grown(s.index, at)
+		if s.index[at] == 0 {
+			s.accounts = append(s.accounts, account{PortPriority: a, owner: f.Switch(a), part: -1})
+			s.index[at] = int32(len(s.accounts))
+		}
+		i := int(s.index[at]) - 1
+		if s.accounts[i].part < first {
+			s.accounts[i].part = len(s.parts)
+			s.parts = append(s.parts, part{account: i})
+		}
+		s.parts[s.accounts[i].part].bytes += int64(size)
+	}
+	for i := range s.queues {
+		q := &s.queues[i]
+		first = len(s.parts)
+		f.Frames(q.PortPriority, add)
+		q.first, q.end = first, len(s.parts)
+	}
+	for _, p := range s.parts {
+		a := &s.accounts[p.account]
+		s.used = grown(s.used, a.owner)
+		s.move(a, p.bytes, f)
+	}
+}
+
+// move adds bytes to an account and to the shared buffer of its switch.
+func (s *Searcher) move(a *account, bytes int64, f Fabric) {
+	shared := func() uint64 { return uint64(a.bytes) - f.Headroom(a.PortPriority, uint64(a.bytes)) }
+	before := shared()
+	a.bytes += bytes
+	s.used[a.owner] += shared() - before
+}
+
+// keeps reports whether what is in queues keeps a queue paused.
+func (s *Searcher) keeps(q *queue, f Fabric) bool {
+	a := s.counting(f.Account(q.PortPriority))
+	return a != nil && a.bytes > 0 && f.StaysPaused(a.PortPriority, uint64(a.bytes), s.used[a.owner])
+}
+
+// counting returns an account; nil if it counts no frame of the queues.
+func (s *Searcher) counting(a PortPriority) *account {
+	if at := place(a); at < len(s.index) && s.index[at] != 0 {
+		return &s.accounts[s.index[at]-1]
 	}
 	return nil
+}
+
+// waits returns the queues, each with the queue that has most of what pauses it.
+func (s *Searcher) waits(f Fabric) Waits {
+	if len(s.queues) == 0 {
+		return nil
+	}
+	for _, q := range s.queues {
+		for _, p := range s.parts[q.first:q.end] {
+			a := &s.accounts[p.account]
+			if p.bytes > a.most || p.bytes == a.most && Compare(q.PortPriority, a.next) < 0 {
+				a.next, a.most = q.PortPriority, p.bytes
+			}
+		}
+	}
+	waits := make(Waits, len(s.queues))
+	for _, q := range s.queues {
+		waits[q.PortPriority] = s.counting(f.Account(q.PortPriority)).next
+	}
+	return waits
+}
+
+// place returns the index of a priority of a port in a slice by both.
+func place(p PortPriority) int { return p.Port<<3 | int(p.Priority&7) }
+
+// grown returns a slice that has an index.
+func grown[T any](s []T, index int) []T {
+	if index < len(s) {
+		return s
+	}
+	return append(s, make([]T, index+1-len(s))...)
 }
 
 // Cycle returns a cycle of queues, of which each waits for the next and the last for the first, with the least queue
@@ -93,42 +252,4 @@ func (w Waits) Cycle() []PortPriority {
 	}
 	i := slices.Index(path, slices.MinFunc(path, Compare))
 	return slices.Concat(path[i:], path[:i])
-}
-
-// stuck holds what is in queues that wait for good.
-type stuck struct {
-	bytes map[PortPriority]uint64                  // by account
-	in    map[PortPriority]map[PortPriority]uint64 // by account and queue
-	used  map[int]uint64                           // of the shared buffer, by switch
-}
-
-func stuckIn(w Waits, f Fabric) *stuck {
-	s := &stuck{map[PortPriority]uint64{}, map[PortPriority]map[PortPriority]uint64{}, map[int]uint64{}}
-	for q := range w {
-		f.Frames(q, func(account PortPriority, size uint64) {
-			s.bytes[account] += size
-			if s.in[account] == nil {
-				s.in[account] = map[PortPriority]uint64{}
-			}
-			s.in[account][q] += size
-		})
-	}
-	for account, bytes := range s.bytes {
-		s.used[f.Switch(account)] += bytes - f.Headroom(account, bytes)
-	}
-	return s
-}
-
-// keeps reports whether what is stuck in an account keeps its queue paused for good, and which queue has most of it.
-func (s *stuck) keeps(account PortPriority, f Fabric) (next PortPriority, stays bool) {
-	if !f.StaysPaused(account, s.bytes[account], s.used[f.Switch(account)]) {
-		return PortPriority{}, false
-	}
-	most := uint64(0)
-	for q, n := range s.in[account] {
-		if n > most || n == most && (!stays || Compare(q, next) < 0) {
-			next, most, stays = q, n, true
-		}
-	}
-	return next, stays
 }
