@@ -147,10 +147,11 @@ type headroomKind struct {
 	Needed    int64      `json:"needed_bytes"`
 	Headroom  int64      `json:"headroom_bytes"`
 	Verdict   verdict    `json:"verdict"`
-	SONiC     int64      `json:"sonic_bytes,omitempty"` // by the formula of SONiC's buffermgrd, for a switch with cells
-	// whether hosts send ACK, NAK and CNP of a lossless priority while it is paused
+	// bytes by the formula of SONiC's buffermgrd, for a switch with cells
+	SONiC int64 `json:"sonic_bytes,omitempty"`
+	// Unpaused is true if hosts send ACK, NAK and CNP of a lossless priority while it is paused.
 	Unpaused bool `json:"unpaused,omitempty"`
-	// the fault that changes the cable; absent if the cable is so from the start
+	// the fault that changes the cable; absent if the cable has these properties from the start
 	Fault string        `json:"fault,omitempty"`
 	Tried *headroomTest `json:"tried,omitempty"`
 	rate  units.Rate
@@ -188,7 +189,7 @@ type bufferKind struct {
 	Verdict  verdict  `json:"verdict"`
 }
 
-// verdict is the result of a check of ports, switches or everything, ordered from best to worst.
+// verdict holds the result of a check of ports, switches or everything. Constants are ordered from best to worst.
 type verdict string
 
 const (

@@ -18,7 +18,7 @@ type cleaned struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// leftFile is a file that a live fabric left.
+// leftFile describes a file that a live fabric left behind.
 type leftFile struct {
 	path, what string
 	remove     func() error

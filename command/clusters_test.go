@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// smallSweep stands in for the sweep of the recipes, which takes longer.
+// smallSweep replaces the sweep of the recipes, which takes longer.
 const smallSweep = `
 sweep:
   scenario: small.yaml
@@ -33,8 +33,8 @@ expect_unused: [pfc, ecn, controller]
 
 var codeBlock = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
-// TestClusterRecipes: the recipes of docs/clusters.md are shell and YAML, and what they run, with the variables that
-// their schedulers set, makes the folder that the sweep makes on one machine.
+// TestClusterRecipes checks that the recipes of docs/clusters.md are valid shell and YAML. It runs their commands, with
+// the variables that their schedulers set, and compares the folder with that of the sweep on one machine.
 func TestClusterRecipes(t *testing.T) {
 	data, err := os.ReadFile("../docs/clusters.md")
 	if err != nil {
@@ -132,7 +132,7 @@ func TestClusterRecipes(t *testing.T) {
 	}
 }
 
-// recipeFolder is a folder with the program and a sweep in it.
+// recipeFolder returns a folder with the program and a sweep in it.
 func recipeFolder(t *testing.T) (folder, pausenet string) {
 	t.Helper()
 	folder, pausenet = program(t)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// defaultWidth is the width of tables if the output is not a terminal, in columns.
+// defaultWidth sets the width of tables, in columns, if the output is not a terminal.
 const defaultWidth = 80
 
 // screenOf returns an output's terminal and its width, or nil and defaultWidth if it is not a terminal.
@@ -63,8 +63,8 @@ func writeColumns(w io.Writer, lines [][]string, words int) {
 	writeColumnsWithin(w, lines, words, width)
 }
 
-// writeColumnsWithin is like writeColumns for a screen of the given width; 0 means no limit. If the table is too wide,
-// it first breaks the heads of numbers into lines.
+// writeColumnsWithin does the work of writeColumns for a screen of the given width; 0 means no limit. If the table is
+// too wide, it first breaks the heads of numbers into lines.
 func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 	heads := 1
 	if width > 0 && tableWidth(lines) > width {
@@ -107,7 +107,7 @@ func writeColumnsWithin(w io.Writer, lines [][]string, words, width int) {
 	}
 }
 
-// leastHead is the minimum width of a broken head's lines.
+// leastHead sets the minimum width of a broken head's lines.
 const leastHead = 9
 
 // brokenHeads breaks the heads that are wider than the numbers below them. heads is the number of lines of the

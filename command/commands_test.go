@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
-// command runs a command line and is what it wrote and its exit code.
+// command runs a command line and returns its output and exit code.
 func command(args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	root := newRootCommand()
@@ -249,8 +249,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestBuiltinsFitTerminal: the lists of what comes with the program have a name and a purpose a line, within 80
-// columns, and show of each fits too.
+// TestBuiltinsFitTerminal checks that the lists of built-ins show a name and a purpose per line within 80 columns, and
+// that show of each built-in fits too.
 func TestBuiltinsFitTerminal(t *testing.T) {
 	lines := [][]string{{"list"}, {"list", "--cc"}, append([]string{"list", "--cc"}, cc.Names()...)}
 	all, err := builtins()

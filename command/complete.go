@@ -42,14 +42,14 @@ func completeFolder(c *cobra.Command, flag string) {
 // completeList completes a flag to a comma-separated list of distinct words. words receives the command's arguments.
 func completeList(c *cobra.Command, flag string, words func(args []string) []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(
-		_ *cobra.Command, args []string, begun string,
+		_ *cobra.Command, args []string, prefix string,
 	) ([]string, cobra.ShellCompDirective) {
-		end := strings.LastIndexByte(begun, ',') + 1
-		there := strings.Split(begun[:end], ",")
+		end := strings.LastIndexByte(prefix, ',') + 1
+		there := strings.Split(prefix[:end], ",")
 		var lists []string
 		for _, word := range words(args) {
 			if !slices.Contains(there, word) {
-				lists = append(lists, begun[:end]+word)
+				lists = append(lists, prefix[:end]+word)
 			}
 		}
 		return lists, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// fileFlags are flags that take a file that may be there, or is to be.
+// fileFlags lists flags that take the name of a file, existing or new.
 var fileFlags = []string{
 	"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out",
 	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup",
@@ -44,8 +44,8 @@ func TestFlagsComplete(t *testing.T) {
 // TestCompletions asks for completions as the shells' scripts do.
 func TestCompletions(t *testing.T) {
 	for _, c := range []struct {
-		args      string // the last one is begun; _ is an empty one
-		words     string // some of those that are offered; the shell leaves out what does not begin so
+		args      string // a command line whose last word is incomplete; _ stands for an empty word
+		words     string // some of the words offered; the shell filters them by the incomplete word
 		directive string // cobra's: 4 no files, 6 nor a blank, 16 folders
 		without   string // a word that is not
 	}{

@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// fuzzedScenarios are short incasts that together call every handler of a controller. %[1]s is the controller's file.
+// fuzzedScenarios lists short incasts that together call every handler of a controller. %[1]s is the controller's file.
 var fuzzedScenarios = []string{
 	"",
 	"switch: {flow_control: cbfc}\ncontrollers: [{name: own, cc: %[1]s, host: {nak_interval: 5us}}]\n",
@@ -174,7 +174,8 @@ func changedProgram(source string, tokens []string, data []byte) []byte {
 	return []byte(strings.Join(all, ""))
 }
 
-// kindOf is the kind of token that one can take the place of: keywords, texts and brackets have none.
+// kindOf returns the kind of a token. Tokens of one kind can replace each other. Keywords, texts and brackets have
+// none.
 func kindOf(token string) string {
 	switch {
 	case slices.Contains([]string{
@@ -225,7 +226,7 @@ func changedModule(module, data []byte) []byte {
 	return module
 }
 
-// codeOf is where the code section of a module begins and ends.
+// codeOf returns where the code section of a module begins and ends.
 func codeOf(module []byte) (from, to int) {
 	for at := 8; at < len(module); at = to {
 		size, n := binary.Uvarint(module[at+1:])

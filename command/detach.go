@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// upLine is the line by which the background process reports that the fabric is up.
+// upLine reports that the fabric is up. The background process writes it.
 const upLine = "pausenet-is-up"
 
 // detach starts this command again in the background and waits until its fabric is up.

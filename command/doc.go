@@ -1,30 +1,27 @@
-// Package command implements the command pausenet: its flags, output and exit codes. The work of each command is done by
-// the packages that it calls.
-// A program that calls Main is pausenet too, with the controllers that it has registered (see hostagent/cc).
+// Package command implements the command pausenet: its flags, output and exit codes. The packages that it calls do the
+// work of each command. A program that calls Main behaves as pausenet does, and also knows the controllers that it has
+// registered (see hostagent/cc).
 //
 // Files:
 //
-//   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go,
-//     check.go (headroom) and bound.go.
-//   - Commands of experiments: run.go, rerun.go, report.go, why.go, view.go (its exports: viewexport.go) and
-//     train.go; sweep.go, with sweepmerge.go, sweeppoint.go (the process of one point),
-//     sweepdisplay.go (progress), sweepserve.go (on other machines), sweepserver.go (with the built-in server),
-//     sweepstatus.go; worker.go.
-//   - Commands of live fabrics, on Linux: up.go, with detach.go (into the background) and startup.go (programs on nodes),
-//     down.go, shell.go, exec.go, inspect.go, events.go,
-//     top.go, capture.go, set.go and web.go (the page in a browser). live.go lists them and holds shared code;
-//     live_other.go is for other systems.
-//   - Congestion controllers in files: cc.go, watch.go (run again when a file is saved).
-//   - The course: lab.go, and labgrade.go (all submissions, each in a process; memory_linux.go and memory_other.go limit
-//     its memory).
+//   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go
+//     (headroom) and bound.go.
+//   - Commands of experiments: run.go, rerun.go, report.go, why.go, view.go (its exports: viewexport.go) and train.go.
+//   - Sweeps: sweep.go, sweepmerge.go, sweeppoint.go (the process of one point), sweepdisplay.go (progress),
+//     sweepserve.go (on other machines), sweepserver.go (with the built-in server), sweepstatus.go and worker.go.
+//   - Commands of live fabrics, on Linux: up.go, detach.go (into the background), startup.go (programs on nodes),
+//     down.go, shell.go, exec.go, inspect.go, events.go, top.go, capture.go, set.go and web.go (the page in a browser).
+//     live.go lists them and holds shared code; live_other.go replaces it on other systems.
+//   - Congestion controllers in files: cc.go, and watch.go (runs again when a file is saved).
+//   - The course: lab.go, and labgrade.go (grades all submissions, each in a process of its own; memory_linux.go and
+//     memory_other.go limit its memory).
 //   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about the program:
 //     version.go.
 //   - The command as a whole: command.go (Main), root.go (the list of commands, and common flags), help.go (help),
-//     usage.go (errors about words and flags), config.go (flags from the environment and
-//     a file), complete.go (completion), numbers.go (flags that are numbers), subject.go (the meaning of NAME and FILE),
-//     environment.go (the
-//     plane, privileges, locks), interrupt.go (signals), exit.go (exit codes).
-//   - Output: output.go, plain.go (escapes control characters), fold.go (folds lines to the width of the
-//     screen), columns.go, format.go (columns of cells), progress.go (bars),
-//     results.go (results of runs), published.go (next to published figures).
+//     usage.go (errors about words and flags), config.go (flags from the environment and a file), complete.go
+//     (completion), numbers.go (flags that are numbers), subject.go (the meaning of NAME and FILE), environment.go (the
+//     plane, privileges, locks), interrupt.go (signals) and exit.go (exit codes).
+//   - Output: output.go, plain.go (escapes control characters), fold.go (folds lines to the width of the screen),
+//     columns.go, format.go (columns of cells), progress.go (bars), results.go (results of runs) and published.go
+//     (measured next to published figures).
 package command

@@ -13,13 +13,13 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// documented matches a command of a document's session, with what it printed.
+// documented matches a command of a document's session, with its output.
 var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|report|sweep|validate|rerun|bound|show|why) .*)\n((?:[^$` + "`" + `\n].*\n|\n)*)`)
 
-// made matches a command that writes a file, which later ones take.
+// made matches a command that writes a file for later commands.
 var made = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (cc new \S+)`)
 
-// evaluated matches a command that looks into the results of the document's runs, with what it printed.
+// evaluated matches a command that reads the results of the document's runs, with its output.
 var evaluated = regexp.MustCompile(`(?m)^\$ (awk .*)\n((?:[^$` + "`" + `].*\n)*)`)
 
 // TestDocumentedRuns checks that runs, sweeps, validations, bounds, flows' times and resolved settings print what the
@@ -87,7 +87,7 @@ func TestDocumentedRuns(t *testing.T) {
 	}
 }
 
-// TestDocumentedDeadlock: a live fabric prints what docs/faults.md shows of a deadlock, but for the times.
+// TestDocumentedDeadlock checks that a live fabric prints the deadlock that docs/faults.md shows, except for the times.
 func TestDocumentedDeadlock(t *testing.T) {
 	testenv.NeedRoot(t)
 	_, pausenet := program(t)
@@ -145,8 +145,8 @@ func TestCommandsAreDocumented(t *testing.T) {
 	}
 }
 
-// lasting are the lines of a run's tables and findings that are the same on every machine, their words apart by one
-// blank.
+// lasting returns those lines of a run's tables and findings that are the same on every machine, with one blank between
+// words.
 func lasting(printed string) (lines []string) {
 	for line := range strings.Lines(printed) {
 		words := strings.Fields(line)
@@ -174,7 +174,7 @@ func everyLine(printed string) (lines []string) {
 // wall matches a wall-clock time in a table.
 var wall = regexp.MustCompile(`^[0-9.]+s$`)
 
-// scenarioOf is the scenario of a document that is called name, by its key or in its first line.
+// scenarioOf returns the scenario of a document with this name, by its key or in its first line.
 func scenarioOf(t *testing.T, document, name string) string {
 	t.Helper()
 	for _, part := range strings.Split(document, "```yaml\n")[1:] {

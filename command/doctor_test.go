@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel/doctor"
 )
 
-// The exit code says what the diagnosis does.
+// TestDoctor checks that the exit code agrees with the diagnosis.
 func TestDoctor(t *testing.T) {
 	stdout, stderr, code := command("doctor", "-o", "json")
 	var d doctor.Diagnosis

@@ -65,7 +65,7 @@ func lockResults(ctx context.Context, suite *suite.Suite) (unlock func(), err er
 	return unlock, nil
 }
 
-// dyingTimeout is how long a run waits for a locked folder: the time that the kernel takes to end a killed process
+// dyingTimeout limits how long a run waits for a locked folder: the time that the kernel takes to end a killed process
 // with its namespaces and programs.
 const dyingTimeout = 2 * time.Second
 
@@ -113,7 +113,7 @@ func lockedMessage(l *files.LockedError) error {
 		otherwise)
 }
 
-// modulePath is pausenet's module path.
+// modulePath holds pausenet's module path.
 const modulePath = "github.com/pausenet/pausenet"
 
 // version returns pausenet's version: the module's, or the commit that it was built from. A program of another

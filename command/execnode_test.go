@@ -43,8 +43,8 @@ func fabric(t *testing.T, name, pausenet string) {
 	}
 }
 
-// TestExecFromNode has programs on a host, which may not enter another's namespaces, start programs there, as mpirun's
-// launch agent does.
+// TestExecFromNode starts programs on one host from another, as mpirun's launch agent does. The programs on the first
+// host may not enter another's namespaces.
 func TestExecFromNode(t *testing.T) {
 	testenv.NeedRoot(t)
 	folder, pausenet := program(t)
@@ -136,8 +136,8 @@ func TestExecFromNode(t *testing.T) {
 		signal  syscall.Signal
 		says    string // as it ends
 	}{
-		{"trap 'echo told; exit' TERM; echo begun; while :; do sleep 0.1; done", syscall.SIGTERM, "told\n"},
-		{"echo begun; while :; do sleep 0.1; done", syscall.SIGKILL, ""},
+		{"trap 'echo ended; exit' TERM; echo started; while :; do sleep 0.1; done", syscall.SIGTERM, "ended\n"},
+		{"echo started; while :; do sleep 0.1; done", syscall.SIGKILL, ""},
 	} {
 		cmd := there("sh", "-c", k.command)
 		said, err := cmd.StdoutPipe()
@@ -147,8 +147,8 @@ func TestExecFromNode(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		begun := make([]byte, len("begun\n"))
-		if _, err := io.ReadFull(said, begun); err != nil {
+		started := make([]byte, len("started\n"))
+		if _, err := io.ReadFull(said, started); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Process.Signal(k.signal); err != nil {

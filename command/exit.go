@@ -15,7 +15,7 @@ const (
 	exitEnvironment = 3 // not root, kernel too old, ...: the message gives advice
 )
 
-// exitError is an error with an exit code.
+// exitError adds an exit code to an error.
 type exitError struct {
 	code int
 	err  error

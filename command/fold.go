@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// folded is a writer for people: it folds lines at blanks to the width of the screen, or to defaultWidth.
+// folded wraps a writer and folds lines at blanks to the width of the screen, or to defaultWidth.
 type folded struct {
 	to      io.Writer
 	partial []byte // the start of an unfinished line
@@ -51,7 +51,7 @@ func (f *folded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// deepIndent is the indentation from which a line continues a cell of a table; its parts keep that indentation.
+// deepIndent sets the indentation from which a line continues a cell of a table; its parts keep that indentation.
 const deepIndent = 8
 
 // asItIs matches a line that is not folded: a line with one of our commands, so that it can be copied, and a line of a

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFoldLine: lines break between words, and go on below their last cell; what has no blank is not broken.
+// TestFoldLine checks that lines break between words and continue below their last cell, and that a text without a
+// blank does not break.
 func TestFoldLine(t *testing.T) {
 	for _, c := range []struct {
 		name, line string

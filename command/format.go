@@ -18,7 +18,7 @@ const (
 	formatYAML  = "yaml"
 )
 
-// formatValue is the value of a flag for an output format.
+// formatValue implements the value of a flag for an output format.
 type formatValue struct {
 	to  *string
 	all []string

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// moreHelp is the annotation with the text at the end of a command's help.
+// moreHelp names the annotation with the text at the end of a command's help.
 const moreHelp = "pausenet_more_help"
 
-// flagColumn is the column of the flags' texts. After a longer name, the text starts on the next line.
+// flagColumn sets the column of the flags' texts. After a longer name, the text starts on the next line.
 const flagColumn = 27
 
 // writeHelpUsage writes the part of a command's help after its description, at most defaultWidth columns wide.

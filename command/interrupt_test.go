@@ -21,10 +21,10 @@ import (
 // These start pausenet, have it block, and send it a signal. They assert that it ends, not how fast; internal/shutdown
 // has the other places where a process can be blocked.
 
-// endless is after what time a process counts as one that does not end.
+// endless sets the time after which a process counts as one that does not end.
 const endless = 3 * time.Minute
 
-// blocked is a pausenet that does not get on by itself.
+// blocked represents a pausenet process that waits for something and never gets it.
 type blocked struct {
 	*exec.Cmd
 	stderr bytes.Buffer
@@ -64,7 +64,7 @@ func (b *blocked) ends(t *testing.T, s syscall.Signal, code int, said string) {
 	}
 }
 
-// pipe is a pipe; of a full one nothing more can be written to its end.
+// pipe returns a pipe. If full, nothing more can be written to it.
 func pipe(t *testing.T, full bool) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -113,7 +113,7 @@ func reaches(t *testing.T, path, text string) {
 	}
 }
 
-// TestInterruptedReading: a scenario that comes through a pipe, and does not.
+// TestInterruptedReading interrupts a command whose scenario never arrives through a pipe.
 func TestInterruptedReading(t *testing.T) {
 	for _, verb := range []string{"validate", "show", "run", "sweep", "bound", "graph"} {
 		t.Run(verb, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestInterruptedReading(t *testing.T) {
 	}
 }
 
-// TestInterruptedPrinting: nobody reads what is printed. The results are there, and stay.
+// TestInterruptedPrinting interrupts a run whose output nobody reads. Its results are complete, and stay.
 func TestInterruptedPrinting(t *testing.T) {
 	dir, pausenet := program(t)
 	_, w := pipe(t, true)
@@ -142,7 +142,7 @@ func TestInterruptedPrinting(t *testing.T) {
 	reaches(t, filepath.Join(folder, "dcqcn", "summary.json"), `"partial": false`)
 }
 
-// TestInterruptedWaiting: a point whose folder another process has.
+// TestInterruptedWaiting interrupts a run that waits for a folder which another process has locked.
 func TestInterruptedWaiting(t *testing.T) {
 	dir, pausenet := program(t)
 	folder := filepath.Join(dir, "point")
@@ -166,8 +166,8 @@ func TestInterruptedWaiting(t *testing.T) {
 	b.ends(t, syscall.SIGTERM, exitVerdict, "pausenet: interrupted")
 }
 
-// TestInterruptedWatch: what watches goes on until a signal, and its exit code says which. Whether it runs just then or
-// waits is all the same.
+// TestInterruptedWatch checks that a watching command continues until a signal, and that its exit code names the
+// signal, whether it runs at that moment or waits.
 func TestInterruptedWatch(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		dir, pausenet := program(t)
@@ -181,7 +181,8 @@ func TestInterruptedWatch(t *testing.T) {
 	}
 }
 
-// TestInterruptedSweep: a sweep whose point has been stopped ends it, and says what it had.
+// TestInterruptedSweep interrupts a sweep whose point has been stopped. The sweep ends the point and reports its
+// results so far.
 func TestInterruptedSweep(t *testing.T) {
 	dir, pausenet := program(t)
 	b := block(t, pausenet, nil, nil, "sweep", "incast", "--set", "flows.0.size=2GB,3GB", "--set", "duration=10s", "--cc",
@@ -195,7 +196,7 @@ func TestInterruptedSweep(t *testing.T) {
 	reaches(t, filepath.Join(dir, "out", "sweep.csv"), "interrupted")
 }
 
-// childOf is the one child of a process.
+// childOf returns the only child of a process.
 func childOf(t *testing.T, parent int) int {
 	t.Helper()
 	found, err := childrenOf(parent)

@@ -23,20 +23,20 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// killed is what the session of TestKill does in hosts before it is killed: programs in the background, some in
-// sessions of their own.
+// killed holds the commands that the session of TestKill starts on hosts before it is killed: programs in the
+// background, some in sessions of their own.
 const killed = `h1 sh -c 'iperf3 -s -D 2>/dev/null; sleep 1000 & sleep 1001 &' >/dev/null 2>&1
 h5 sh -c 'sleep 1002 & sleep 0.1' >/dev/null 2>&1
 h2 sh -c '(setsid sh -c "sleep 1003 & exec sleep 1004" &)' >/dev/null 2>&1
 h1 sh -c 'ping -i 0.01 h5'
 `
 
-// others is what another terminal's program does meanwhile.
+// others holds the commands that another terminal's program runs meanwhile.
 const others = `(setsid sleep 1005 &) >/dev/null 2>&1; exec sleep 1006`
 
-// TestKill kills a live fabric and its namespace init, alone and in either order, with programs in its hosts, from this
-// terminal and another, at moments from before its first namespace to after its last, and looks for what is left:
-// processes, namespaces, programs. The next one of its name comes up at once.
+// TestKill kills a live fabric and its namespace init, alone and in either order, at moments from before its first
+// namespace to after its last. Programs run on its hosts, from this terminal and another. It then looks for leftover
+// processes, namespaces and BPF programs, and checks that the next fabric of that name comes up at once.
 func TestKill(t *testing.T) {
 	testenv.NeedRoot(t)
 	times := 10
@@ -107,7 +107,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// initOf is the namespace init of a fabric's process; 0: there is none yet.
+// initOf returns the namespace init of a fabric's process, or 0 if there is none yet.
 func initOf(pid int) int {
 	return aProcess(func(folder string) bool {
 		line, _ := os.ReadFile(folder + "/cmdline")
@@ -115,7 +115,7 @@ func initOf(pid int) int {
 	})
 }
 
-// aProcess is one that something is true of its folder of; 0: none.
+// aProcess returns a process whose folder in /proc satisfies the predicate, or 0 if there is none.
 func aProcess(is func(folder string) bool) int {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -126,7 +126,7 @@ func aProcess(is func(folder string) bool) int {
 	return 0
 }
 
-// programsOf are the BPF programs that a process has open.
+// programsOf returns the BPF programs that a process has open.
 func programsOf(pid int) (ids []ebpf.ProgramID) {
 	infos, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
 	for _, f := range infos {
@@ -178,7 +178,7 @@ func nothingLeft(t *testing.T, what string, pid int, variable string, programs [
 	}
 }
 
-// TestHangUp: a terminal that goes away ends the fabric in order, with its verdict.
+// TestHangUp checks that a fabric whose terminal disappears ends in order, with its verdict.
 func TestHangUp(t *testing.T) {
 	testenv.NeedRoot(t)
 	_, pausenet := program(t)
@@ -219,8 +219,8 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestInitKilled: a fabric whose namespace init alone is killed, and every program on its nodes with it, ends in order
-// and says why.
+// TestInitKilled kills only the namespace init of a fabric, and with it all programs on its nodes. The fabric ends in
+// order and reports why.
 func TestInitKilled(t *testing.T) {
 	testenv.NeedRoot(t)
 	_, pausenet := program(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// gradescope is results.json as Gradescope's autograder specification has it ("Output format"): fields that it does not
-// have are none.
+// gradescope represents results.json as in Gradescope's autograder specification ("Output format"). Fields that the
+// specification lacks are an error.
 type gradescope struct {
 	Score            *float64 `json:"score"`
 	ExecutionTime    *float64 `json:"execution_time"`
@@ -44,7 +44,7 @@ type gradescope struct {
 	} `json:"leaderboard"`
 }
 
-// classroom is what GitHub Classroom's autograding-grading-reporter reads of a runner.
+// classroom holds the fields that GitHub Classroom's autograding-grading-reporter reads.
 type classroom struct {
 	Version  int      `json:"version"`
 	Status   string   `json:"status"` // pass, fail or error
@@ -66,8 +66,8 @@ func strictly(t *testing.T, data []byte, into any) {
 	}
 }
 
-// TestGradescope: examples/gradescope, in a folder laid out as Gradescope's, writes results.json by the specification,
-// leaves the hand-in as it was, and fails where there can be no grade.
+// TestGradescope checks that examples/gradescope, in a folder laid out as Gradescope's, writes results.json by the
+// specification, leaves the submission unchanged, and fails where no grade is possible.
 func TestGradescope(t *testing.T) {
 	testenv.WholeScenario(t)
 	root := t.TempDir()
@@ -123,7 +123,7 @@ func TestGradescope(t *testing.T) {
 	}
 }
 
-// TestClassroom: what lab check prints is what the reporter reads, and its sums are the grade.
+// TestClassroom checks that the reporter can read the output of lab check, and that its sums are the grade.
 func TestClassroom(t *testing.T) {
 	testenv.WholeScenario(t)
 	folder := filepath.Join(t.TempDir(), "pfc")
@@ -139,7 +139,7 @@ func TestClassroom(t *testing.T) {
 		_, self := program(t)
 		out, err := exec.Command(self, "lab", "check", folder, "--exercise", "pfc", "-o", "classroom").Output()
 		if err == nil {
-			t.Fatal("a wrong hand-in has all points")
+			t.Fatal("a wrong submission has all points")
 		}
 		var c classroom
 		strictly(t, out, &c)

@@ -20,11 +20,12 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// testVariable is in the environment of all that these tests start, and of what that leaves in the background: whose it
-// is.
+// testVariable marks all processes that these tests start, and the background processes that those leave. Its value
+// tells which test started them.
 const testVariable = "TEST_OF_PAUSENET"
 
-// identity tells a process from all others, those that have its pid later too; empty: there is none of that pid.
+// identity distinguishes a process from all others, also from later ones with its pid. It is empty if no process has
+// this pid.
 func identity(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -38,7 +39,7 @@ func identity(pid int) string {
 	return fmt.Sprintf("%d-%s", pid, fields[19])
 }
 
-// startedBy are the processes that have testVariable, if its value is one of those that are meant.
+// startedBy returns the processes that have testVariable with a value that satisfies the predicate.
 func startedBy(meant func(value string) bool) (pids []int) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -74,7 +75,7 @@ func endStarted(meant func(value string) bool) {
 	}
 }
 
-// endLeftovers ends what test processes left that have ended, by a timeout or a signal.
+// endLeftovers ends the processes left by test processes that ended by a timeout or a signal.
 func endLeftovers() {
 	endStarted(func(value string) bool {
 		owner, _, _ := strings.Cut(value, " ")
@@ -84,14 +85,14 @@ func endLeftovers() {
 	})
 }
 
-// forgetFabric removes what a fabric that was killed leaves.
+// forgetFabric removes the files of a killed fabric.
 func forgetFabric(name string) {
 	for _, kind := range []string{".sock", ".json", ".log"} {
 		_ = os.Remove(filepath.Join(live.Folder, name+kind))
 	}
 }
 
-// failingScript is a test of testscript that may fail without ours doing so.
+// failingScript implements testscript's T for a script that may fail without failing our test.
 type failingScript struct {
 	*testing.T
 	failed *bool
@@ -114,8 +115,8 @@ func (s failingScript) Run(_ string, f func(testscript.T)) {
 	f(s)
 }
 
-// TestFailedScriptLeavesNothing: a fabric that a script has in the background ends with the script, and with it what
-// runs there.
+// TestFailedScriptLeavesNothing checks that a fabric that a script runs in the background ends with the script, and
+// with it the programs on its nodes.
 func TestFailedScriptLeavesNothing(t *testing.T) {
 	testenv.NeedRoot(t)
 	file := filepath.Join(t.TempDir(), "left.txtar")

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestMPI has Open MPI do an all-reduce over eight hosts, by UCX over RDMA alone: each rank checks every sum.
+// TestMPI runs an all-reduce of Open MPI over eight hosts, by UCX over RDMA alone. Each rank checks every sum.
 func TestMPI(t *testing.T) {
 	testenv.NeedRoot(t)
 	lacks := func(what string) {

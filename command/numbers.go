@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// seedFlag is a flag for a seed.
+// seedFlag implements the value of a flag for a seed.
 type seedFlag uint64
 
 // String returns the flag's text.

@@ -6,12 +6,12 @@ import (
 	"io"
 )
 
-// output is the command's standard output. It records the first error, so that callers need not check each write,
+// output wraps the command's standard output. It records the first error, so that callers need not check each write,
 // and a full disk is reported at the end.
 type output struct {
 	to   io.Writer
 	err  error
-	rest []byte // as in plain
+	rest []byte // incomplete character, as in plain
 }
 
 // Write writes text without control characters.

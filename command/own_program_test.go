@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOwnProgram: a module outside of this one's tree builds a pausenet with a congestion control of its own, which
-// every verb knows.
+// TestOwnProgram builds a pausenet with its own congestion control in a module outside of this repository, and checks
+// that every command knows that controller.
 func TestOwnProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "own")
 	build := exec.Command("go", "build", "-o", program, ".")

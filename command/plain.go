@@ -33,7 +33,7 @@ func plain(text []byte) (shown, rest []byte) {
 	return shown, nil
 }
 
-// rawOutput is an output for unchanged bytes: a program's, or a capture's.
+// rawOutput writes unchanged bytes to an output: a program's, or a capture's.
 type rawOutput struct{ *output }
 
 func (r rawOutput) Write(p []byte) (int, error) { return r.send(p) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlain: what a terminal would obey is shown; what people write in any language is as it is, also where a write
-// ends within a character.
+// TestPlain checks that control characters are shown instead of obeyed, and that text in any language stays as it is,
+// even if a write ends within a character.
 func TestPlain(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a\tb\n", "a\tb\n"},

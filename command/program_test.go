@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// program is this test's program under the name by which testscript.Main runs pausenet, in a folder of its own.
+// program returns the path of this test's program under the name by which testscript.Main runs pausenet, in a folder of
+// its own.
 func program(t *testing.T) (folder, path string) {
 	t.Helper()
 	folder = t.TempDir()

@@ -62,7 +62,7 @@ func (p *progress) start(
 	}
 }
 
-// bar is the bar of one run.
+// bar shows one run.
 type bar struct {
 	*mpb.Bar
 	started  time.Time

@@ -117,12 +117,12 @@ func transposed(lines [][]string) [][]string {
 	return turned
 }
 
-// finding is a message about runs, with those runs.
+// finding holds a message about runs, with those runs.
 type finding struct {
 	kind  string // "broken", "incomplete" or "note"; empty for the rest
 	texts []string
-	names []string // controllers
-	seeds []string // if there are several
+	names []string // controllers of the runs
+	seeds []string // seeds of the runs, if there are several
 }
 
 // text returns the finding's text. If texts differ in a figure, it has the range.

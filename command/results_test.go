@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestSteps: a collective alone has one line, and a job its time beside the limit, or what had not ended.
+// TestSteps checks that a collective alone has one line, and that a job shows its time beside the limit, or its
+// unfinished operations.
 func TestSteps(t *testing.T) {
 	alone := measure.CollectiveSummary{
 		Tag: "sum", Kind: "allreduce", Algorithm: "ring", Size: 16e6, Ranks: 16, Count: 1, Completed: 1,

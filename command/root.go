@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// commandGroup is a group of commands under one heading of the help.
+// commandGroup lists commands under one heading of the help.
 type commandGroup struct {
 	id, title string
 	commands  []func() *cobra.Command
@@ -51,7 +51,7 @@ var commands = []commandGroup{
 	{"", "", []func() *cobra.Command{newSweepPointCommand}}, // hidden
 }
 
-// liveGroup is the group ID of liveCommands.
+// liveGroup holds the group ID of liveCommands.
 const liveGroup = "live"
 
 func newRootCommand() *cobra.Command {

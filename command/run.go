@@ -33,7 +33,7 @@ import (
 )
 
 type runFlags struct {
-	suite.Suite // without what follows from the other flags
+	suite.Suite // as the user chose it; the other flags complete it
 	controllers []string
 	plane       string
 	quick       bool
@@ -44,9 +44,9 @@ type runFlags struct {
 	seeds       string
 	format      string
 	parquet     bool
-	again       bool // under --watch
+	again       bool // a later run under --watch
 	why         bool
-	whyUpTo     int // record the reasons (as --why) of scenarios with up to so many flows
+	whyUpTo     int // record the reasons (as --why) of scenarios with at most this many flows
 
 	results     [][]*runner.Result // results of the last run
 	interrupted bool
@@ -116,7 +116,7 @@ means over the seeds with 95 % confidence intervals.`,
 	return c
 }
 
-// manyFlows is the number of flows from which their data dominate a run's memory.
+// manyFlows sets the number of flows from which their data dominate a run's memory.
 const manyFlows = 500_000
 
 // spareMemory makes garbage collection more frequent for runs with many flows: at 40 % growth of the heap instead of

@@ -44,8 +44,8 @@ func (l leakTest) Run() int {
 	return code
 }
 
-// TestScripts runs testdata/*.txtar: pausenet as its user sees it, with what can go wrong. Beside testscript's own
-// commands the scripts have those of scriptCommands.
+// TestScripts runs testdata/*.txtar: pausenet as its user sees it, with its possible failures. Besides testscript's own
+// commands, the scripts use those of scriptCommands.
 func TestScripts(t *testing.T) {
 	testenv.NeedRoot(t)
 	testscript.Run(t, testscript.Params{

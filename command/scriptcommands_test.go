@@ -39,10 +39,10 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"endflood": endFlood,
 }
 
-// timeout is how long a script waits for what takes a moment, on a machine that is busy with other things.
+// timeout limits how long a script waits for something short, on a machine that is busy with other work.
 const timeout = 3 * time.Minute
 
-// started are a script's processes by name.
+// started holds a script's processes by name.
 type started map[string]*process
 
 type process struct {
@@ -104,12 +104,13 @@ func need(ts *testscript.TestScript, neg bool, args []string, least int, usage s
 	}
 }
 
-// invariants are what a verdict says when an invariant is broken.
+// invariants matches the message of a verdict about a broken invariant.
 var invariants = regexp.MustCompile(`conserved|arrives?\b|accounts are|dealt with|in order, exactly once|as they were sent|paused port|lossless class|` +
 	`all priorities|managers agree|lose nothing|plane works|counts agree|no pass`)
 
-// checkCode says what is wrong with an exit code and what was printed before it. "0|late" is 0, or 1 where it is the
-// machine's affair: a fabric that it could not follow for a moment has a verdict of FAIL, but breaks no invariant.
+// checkCode returns an error if an exit code, or the output printed before it, is not as wanted. "0|late" means 0, or 1
+// if the machine was too slow: a fabric that fell behind the clock for a moment has a verdict of FAIL, but breaks no
+// invariant.
 func checkCode(code int, wanted, printed string) error {
 	if got := strconv.Itoa(code); wanted != "0|late" {
 		if got != wanted {
@@ -155,7 +156,7 @@ func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { ts.Check(unix.Unmount(at, unix.MNT_DETACH)) })
 }
 
-// ended says whether the command has.
+// ended reports whether the command has ended.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -165,7 +166,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// start runs a command at the back; what it writes goes to name.out and name.err.
+// start runs a command in the background. Its output is written to name.out and name.err.
 func start(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "start name command args...")
 	p := &process{cmd: exec.Command(args[1], args[2:]...), done: make(chan struct{})}
@@ -222,7 +223,7 @@ func signalToChild(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(children[0], unix.SignalNum("SIG"+args[1])))
 }
 
-// childrenOf are the child processes of a process.
+// childrenOf returns the child processes of a process.
 func childrenOf(parent int) (children []int, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -262,7 +263,7 @@ func contains(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// await waits for a started command to end with a code, -1 for one that a signal ended.
+// await waits until a started command has ended with the given code. Code -1 means that a signal ended it.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "await name code")
 	p := find(ts, args[0])
@@ -332,7 +333,7 @@ func holds(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// netLinks are the network namespaces that processes hold by a descriptor or are in.
+// netLinks returns the network namespaces that processes are in, or hold by a descriptor.
 func netLinks(proc string) []string {
 	var links []string
 	for _, pattern := range []string{"/fd/*", "/task/*/ns/net"} {
@@ -346,8 +347,8 @@ func netLinks(proc string) []string {
 	return links
 }
 
-// gone waits until nothing is left of what a command had. The programs hang on interfaces in its namespaces, by clsact
-// in a fabric of this size, so as long as one of these lived, so would they.
+// gone waits until nothing is left of a command's processes and namespaces. That covers its BPF programs: in a fabric
+// of this size, clsact attaches them to interfaces in the namespaces, so they last as long as one of these.
 func gone(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1, "gone name")
 	p := find(ts, args[0])
@@ -380,7 +381,7 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 
 type floodKey struct{}
 
-// flood opens connections to the metrics of a fabric, whose address is in what it printed.
+// flood opens connections to the metrics of a fabric, whose address is in its output.
 func flood(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "flood file connections")
 	_, rest, _ := strings.Cut(ts.ReadFile(args[0]), "metrics at http://")

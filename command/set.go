@@ -60,14 +60,14 @@ change, and warns of settings that are allowed but probably wrong.
 
 // completeSettings completes settings of the fabric in --fabric.
 func completeSettings(fabric *string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		const no = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		client, err := live.Dial(*fabric)
 		if err != nil {
 			return nil, no
 		}
 		defer client.Close()
-		reply, err := client.Ask(live.Request{Verb: "complete", Line: "set " + begun})
+		reply, err := client.Ask(live.Request{Verb: "complete", Line: "set " + prefix})
 		if err != nil {
 			return nil, no
 		}

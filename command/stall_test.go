@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestStall: a fabric whose process stood still while a program pinged is not one whose numbers can be trusted, and
-// says by how much the program's frames were late.
+// TestStall stops a fabric's process for a moment while a program pings. The verdict then warns that the fabric's
+// numbers cannot be trusted, and by how much the program's frames were late.
 func TestStall(t *testing.T) {
 	testenv.NeedRoot(t)
 	_, pausenet := program(t)

@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// subject is what a NAME or FILE refers to: a scenario, which has a topology, or only a topology.
+// subject represents what a NAME or FILE refers to: a scenario, which has a topology, or only a topology.
 type subject struct {
 	scenario *scenario.Scenario // nil if it is a topology
 	topology *topologies.Plan
 	source   []byte
 }
 
-// source is the text of a NAME or FILE.
+// source holds the text of a NAME or FILE.
 type source struct {
 	filename string // for messages; its folder is the base of relative paths in the text
 	data     []byte

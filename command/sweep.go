@@ -200,7 +200,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 		}
 	}
 	display := newSweepDisplay(os.Stderr, swept.Name, points)
-	runner.Begun, runner.Ended = display.begun, display.ended
+	runner.Started, runner.Ended = display.started, display.ended
 	outcomes := runner.Run(ctx)
 	display.close()
 	if shard.Of > 0 {

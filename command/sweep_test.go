@@ -39,8 +39,8 @@ func TestSweepCount(t *testing.T) {
 	}
 }
 
-// TestSweepDisplay: a line a point that has ended, but for those that were kept; on a screen above the bars, which are
-// gone in the end.
+// TestSweepDisplay checks that each finished point has a line, except for kept ones. On a screen, lines stand above the
+// bars, which have disappeared at the end.
 func TestSweepDisplay(t *testing.T) {
 	points := []sweep.Point{
 		{Folder: "a=1", Controller: "dcqcn", Duration: vtime.Millisecond},
@@ -58,10 +58,10 @@ func TestSweepDisplay(t *testing.T) {
 				mpb.WithRefreshRate(time.Millisecond))
 		}
 		d := displaySweep(&out, bars, "mine", points)
-		if progress := d.begun(0); terminal {
+		if progress := d.started(0); terminal {
 			progress(500*vtime.Microsecond, &engine.Totals{Hops: 7})
 		}
-		d.begun(3)
+		d.started(3)
 		if terminal {
 			out.await(t, "a=1 dcqcn", "500 us of 1ms", "a=10 dcqcn", "building the fabric", "mine: 0 of 4 points")
 		}
@@ -88,7 +88,7 @@ func TestSweepDisplay(t *testing.T) {
 	}
 }
 
-// screen is what a terminal of many lines has been written.
+// screen represents a terminal of many lines, and collects the output to it.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -100,7 +100,7 @@ func (s *screen) Write(b []byte) (int, error) {
 	return s.text.Write(b)
 }
 
-// hung is how long a display may take to show what it was given. It shows it within milliseconds, or never.
+// hung limits how long a display may take to show an update. It shows it within milliseconds, or never.
 const hung = 2 * time.Minute
 
 // await waits until texts have been written.
@@ -124,7 +124,7 @@ func (s *screen) await(t *testing.T, texts ...string) {
 
 var upAndErase = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
 
-// left is what stands there in the end: what was erased is gone.
+// left returns the text on the screen at the end, without erased lines.
 func (s *screen) left() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,8 @@ func (s *screen) left() string {
 	}
 }
 
-// TestPointError: what a point's process said, with its exit code; of a crash the first of it; of a signal which.
+// TestPointError checks the error of a failed point: the output of its process with the exit code, the first lines of a
+// crash, or the name of a signal.
 func TestPointError(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
@@ -167,7 +168,7 @@ func TestPointError(t *testing.T) {
 	}
 }
 
-// TestSweepErrors: the exit code, and which points are at fault.
+// TestSweepErrors checks the exit code of a failed sweep, and the list of failed points.
 func TestSweepErrors(t *testing.T) {
 	points := []sweep.Point{{Folder: "a", Controller: "x"}, {Folder: "b", Controller: "x"}, {Folder: "c", Controller: "x"}}
 	fine := sweep.Outcome{State: sweep.Done, Verdict: measure.Verdict{Status: measure.Pass}}
@@ -199,8 +200,8 @@ func TestSweepErrors(t *testing.T) {
 	}
 }
 
-// TestColumns: words to the left, numbers to the right; what a narrow screen has no room for stands below, with the
-// words again, and no line is wider than the screen unless a single number is.
+// TestColumns checks that words are aligned left and numbers right. On a narrow screen, columns without room follow
+// below, with the words repeated. No line is wider than the screen unless a single number is.
 func TestColumns(t *testing.T) {
 	lines := [][]string{
 		{"size", "cc", "checks", "FCT mean", "Goodput", "PAUSE"},
@@ -232,7 +233,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsBreakHeads: a head that is wider than its numbers takes several lines before the table is taken apart.
+// TestColumnsBreakHeads checks that a head that is wider than its numbers breaks into several lines before the table is
+// divided.
 func TestColumnsBreakHeads(t *testing.T) {
 	lines := [][]string{
 		{"size", "FCT", "PAUSE frames between switches"},

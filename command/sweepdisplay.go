@@ -84,7 +84,7 @@ func (d *sweepDisplay) close() {
 	d.bars.Wait()
 }
 
-func (d *sweepDisplay) begun(i int) engine.Progress {
+func (d *sweepDisplay) started(i int) engine.Progress {
 	if d.bars == nil {
 		return nil
 	}

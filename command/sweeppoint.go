@@ -33,7 +33,7 @@ import (
 // The process reads its job as JSON from standard input, which then stays open: its end means that the sweep has
 // ended, and ends the run. It reports progress on standard output, one object per line.
 
-// pointProgress is a progress report.
+// pointProgress represents a progress report.
 type pointProgress struct {
 	Now  vtime.Time `json:"now_ps"`
 	Hops int64      `json:"hops"`
@@ -52,7 +52,7 @@ func newSweepPointCommand() *cobra.Command {
 	}
 }
 
-// lockTimeout is how long a point waits for the process of a killed sweep to release the folder.
+// lockTimeout limits how long a point waits for the process of a killed sweep to release the folder.
 const lockTimeout = 10 * time.Second
 
 func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -89,8 +89,8 @@ func makePoint(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// endTimeout is how long a point may take to write its results when it is ended: a little less than the sweep's own
-// limit.
+// endTimeout limits how long a point may take to write its results when it is ended. It is a little less than the
+// sweep's own limit.
 const endTimeout = 8 * time.Second
 
 // startPoint runs a point in a process of its own, and waits for it.

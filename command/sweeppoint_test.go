@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// TestPointUnheard: a point whose sweep no longer reads what it reports goes on: what ends it, in order, is the end of
-// its standard input. A sweep that is killed closes both at once, and which of the two the point meets first is chance.
+// TestPointUnheard checks that a point continues if its sweep no longer reads its reports. Only the end of standard
+// input ends a point in order. A sweep that is killed closes both at once, and the point may notice either first.
 func TestPointUnheard(t *testing.T) {
 	dir, pausenet := program(t)
 	s, err := scenario.Load("dcon-burst", nil)

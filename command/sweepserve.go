@@ -23,7 +23,7 @@ import (
 // startServer starts the coordinator's built-in NATS server (cluster/embedded); nil if it is not built in.
 var startServer func(address, id string, s *cluster.Secrets) (port int, stop func(), err error)
 
-// anyAddress is the address of --serve without a value: a free port on all addresses of this machine.
+// anyAddress replaces the address of --serve without a value: a free port on all addresses of this machine.
 const anyAddress = ":0"
 
 // serveFlags holds the flags that distribute a sweep's points to other machines.

@@ -2,5 +2,5 @@ package command
 
 import "github.com/pausenet/pausenet/experiments/sweep/cluster/embedded"
 
-// Scripts run the program of the tests, which has the server whatever it was built with.
+// Scripts run the test binary, which always includes the server.
 func init() { startServer = embedded.Start }

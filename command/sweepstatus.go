@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 )
 
-// staleStatus is the age from which a status means that the coordinator is not running. The coordinator writes it
+// staleStatus sets the age from which a status means that the coordinator is not running. The coordinator writes it
 // every second.
 const staleStatus = 15 * time.Second
 

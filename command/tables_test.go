@@ -42,15 +42,15 @@ var remeasure = flag.String("tables", "", "`pattern` of names: measure these tab
 // emphasis. Without rows a row's first cell is its --cc. Rows and columns without an entry are not measured, nor are
 // empty cells. The numbers in a cell are its values, in order.
 //
-// A value is METRIC[/UNIT] [of TAG] [min|max|±] [vs CC|NUMBER]: a metric of measure.Metrics, or a path into
-// summary.json that begins with a point; the mean over the seeds, the least, the most, or the mean and half the width
-// of its 95 % interval, which are two numbers; as percentage above the same metric under another controller and the
-// same seed, or above a published number. "_" is a number that is not measured.
+// A value is METRIC[/UNIT] [of TAG] [min|max|±] [vs CC|NUMBER]. METRIC is a metric of measure.Metrics, or a path into
+// summary.json that begins with a point. Its value is the mean over the seeds; with min or max the smallest or largest;
+// with ± two numbers, the mean and half the width of its 95 % interval. After vs, it is the percentage above the same
+// metric under another controller and the same seed, or above a published number. "_" is a number that is not measured.
 type measuredTable struct {
 	Run     string            `yaml:"run"`
 	Rows    map[string]string `yaml:"rows"`
 	Columns map[string]string `yaml:"columns"`
-	// Slow tables are measured by make results alone, which records when, and a hash of its scenarios' rows of
+	// Slow marks tables that only `make results` measures. It records when, and a hash of the scenarios' rows in
 	// test/fingerprints/table.txt.
 	Slow  bool   `yaml:"slow"`
 	Date  string `yaml:"date"`
@@ -60,7 +60,7 @@ type measuredTable struct {
 	comment, begin, end int // lines of the document: the comment, and the table
 }
 
-// stale is the line below a slow table that another version of the model has measured.
+// stale marks a slow table that was measured with another version of the model. It stands below the table.
 const stale = "† Measured with an earlier version of the model (`make results`)."
 
 var (
@@ -100,14 +100,14 @@ func measuredTables(document string, lines []string) (tables []*measuredTable, e
 	return tables, nil
 }
 
-// cell is a place in a table that is measured.
+// cell describes one measured cell of a table.
 type cell struct {
 	line, column int
 	arguments    string
 	values       []string
 }
 
-// cells are those of a table that are measured.
+// cells returns the measured cells of a table.
 func (m *measuredTable) cells(lines []string) ([]cell, error) {
 	entries := func(of map[string]string, text string) (arguments, values string, known bool) {
 		entry, known := of[plainCell(text)]
@@ -159,7 +159,7 @@ func (m *measuredTable) cells(lines []string) ([]cell, error) {
 	return all, nil
 }
 
-// cellsOf are the texts of a table's line.
+// cellsOf returns the texts of the cells in a table's line.
 func cellsOf(line string) []string {
 	texts := strings.Split(strings.Trim(strings.ReplaceAll(line, `\|`, "\x00"), "|"), "|")
 	for i := range texts {
@@ -178,7 +178,7 @@ type measuredRuns struct {
 	raw             map[*measure.Summary]map[string]any
 }
 
-// of are the summaries of a command's runs, by seed.
+// of returns the summaries of a command's runs, by seed.
 func (r *measuredRuns) of(arguments string) ([]*measure.Summary, error) {
 	if made, known := r.made[arguments]; known {
 		return made, nil
@@ -213,7 +213,7 @@ func (r *measuredRuns) of(arguments string) ([]*measure.Summary, error) {
 	return all, os.RemoveAll(out)
 }
 
-// value is what a value of a cell comes to: one number, or two with ±.
+// value computes the value of a cell: one number, or two with ±.
 func (r *measuredRuns) value(arguments, value string) ([]float64, error) {
 	part := tableValue.FindStringSubmatch(value)
 	if part == nil {
@@ -249,7 +249,7 @@ func (r *measuredRuns) value(arguments, value string) ([]float64, error) {
 	return []float64{e.Mean}, nil
 }
 
-// metric is a metric of a command's runs, by seed.
+// metric returns a metric of a command's runs, by seed.
 func (r *measuredRuns) metric(arguments, name, unit, tag string) (numbers []float64, err error) {
 	runs, err := r.of(arguments)
 	if err != nil {
@@ -300,7 +300,7 @@ func (r *measuredRuns) metric(arguments, name, unit, tag string) (numbers []floa
 	return numbers, nil
 }
 
-// rewrite puts measured numbers in the place of a cell's, each with as many decimals as stand there, and returns the
+// rewrite replaces a cell's numbers by measured ones, each with the same number of decimals, and returns the
 // differences.
 func rewrite(text string, numbers []float64) (rewritten string, differences []string, err error) {
 	places := tableNumber.FindAllStringIndex(text, -1)
@@ -359,9 +359,9 @@ func measuredDocuments(t *testing.T) []string {
 	return append(pages, "../docs/lstm-pid.md")
 }
 
-// TestTables: the numbers in the documents' tables are what the commands in the comments before them measure, to the
-// last digit printed. Quick tables are measured here. Slow ones have the model's hash beside them, by which they are
-// found stale: -update then puts a line below them that says so, and make results measures them again.
+// TestTables checks that the numbers in the documents' tables are those measured by the commands in the comments before
+// them, to the last printed digit. Quick tables are measured here. Slow ones store a hash of the model, which shows
+// whether they are stale: -update then adds a line below them, and `make results` measures them again.
 func TestTables(t *testing.T) {
 	testenv.WholeScenario(t)
 	folder, pausenet := program(t)
@@ -419,7 +419,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// measure compares a table's numbers with what its commands measure, and puts those in their places.
+// measure compares a table's numbers with the results of its commands, and replaces them by these.
 func (m *measuredTable) measure(runs *measuredRuns, lines []string) (_, differences []string, err error) {
 	cells, err := m.cells(lines)
 	if err != nil {
@@ -443,8 +443,7 @@ func (m *measuredTable) measure(runs *measuredRuns, lines []string) (_, differen
 	return m.markStale(lines, false), differences, nil
 }
 
-// compare returns how a cell's numbers differ from what its command measures, and puts the measured ones in their
-// places.
+// compare returns how a cell's numbers differ from the results of its command, and replaces them by these.
 func (c *cell) compare(runs *measuredRuns, lines []string) (differences []string, err error) {
 	var numbers []float64
 	for _, value := range c.values {
@@ -483,7 +482,7 @@ func (m *measuredTable) compareModel(fingerprints string, lines []string) ([]str
 	return m.markStale(lines, isStale), err
 }
 
-// model is a hash of the fingerprints of the table's scenarios, as the table of all built-ins has them.
+// model returns a hash of the fingerprints of the table's scenarios, as listed in the table of all built-ins.
 func (m *measuredTable) model(fingerprints string, cells []cell) string {
 	hash := sha256.New()
 	for line := range strings.Lines(fingerprints) {
@@ -510,7 +509,7 @@ func (m *measuredTable) markStale(lines []string, isStale bool) []string {
 	return lines
 }
 
-// record sets a key of a table's comment, which has a line for it.
+// record sets a key of a table's comment, which must have a line for it.
 func (m *measuredTable) record(key, value string, lines []string) {
 	for i := m.comment; lines[i] != "-->"; i++ {
 		if strings.HasPrefix(lines[i], key+":") {
@@ -519,8 +518,8 @@ func (m *measuredTable) record(key, value string, lines []string) {
 	}
 }
 
-// TestMeasuredTables: the numbers of a document's cells are compared with what their commands measured, each to its
-// last digit, and a table that another model measured is found stale.
+// TestMeasuredTables checks that the numbers of a document's cells are compared with the measured ones to the last
+// digit, and that a table measured with another model is found stale.
 func TestMeasuredTables(t *testing.T) {
 	summary := func(seed uint64, fct, slowdown float64, pauses int64) *measure.Summary {
 		s := &measure.Summary{Seed: seed, ByTag: map[string]measure.FlowStatistics{"victim": {

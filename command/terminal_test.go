@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// terminal is a terminal of tmux's.
+// terminal represents a terminal of tmux's.
 type terminal struct {
 	*testing.T
 	socket string
@@ -31,10 +31,10 @@ func (t *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
-// screen is what the terminal shows, and has shown.
+// screen returns the text on the terminal, with the lines scrolled off it.
 func (t *terminal) screen() string { return t.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "lab") }
 
-// see waits for a text after what has been seen so far.
+// see waits for a text after the text seen so far.
 func (t *terminal) see(text string) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
@@ -47,9 +47,9 @@ func (t *terminal) see(text string) {
 	}
 }
 
-// interrupt types Ctrl-C until a text is there, behind the last of another: a line that is shown as typed may not have
-// begun to be done, and one that fg goes on with may not have the terminal yet: they are not interrupted then. Whether
-// the terminal shows ^C depends on that, too.
+// interrupt types Ctrl-C until a text appears after the last occurrence of another. One Ctrl-C may not be enough: a
+// line that is shown as typed may not have started, and a program that fg continues may not own the terminal yet.
+// Whether the terminal shows ^C depends on that, too.
 func (t *terminal) interrupt(after, text string) {
 	t.Helper()
 	shown := func() bool {
@@ -75,8 +75,8 @@ func (t *terminal) prompt() {
 	}
 }
 
-// enter types a line, once there is a prompt, on a screen that has been cleared: what is seen after that is of this
-// line. What the screen had goes to its history when the key has been read, and not when it is typed.
+// enter types a line at a prompt, on a cleared screen, so that all text seen afterwards belongs to this line. The
+// screen's old text moves to the history when the key is read, not when it is typed.
 func (t *terminal) enter(line string) {
 	t.Helper()
 	t.prompt()
@@ -92,7 +92,7 @@ func (t *terminal) enter(line string) {
 	t.tmux("send-keys", "-t", "lab", "Enter")
 }
 
-// newTerminal is a terminal with a shell in it, and the path of pausenet.
+// newTerminal returns a terminal with a shell in it, and the path of pausenet.
 func newTerminal(t *testing.T, programs ...string) (lab *terminal, pausenet string) {
 	t.Helper()
 	testenv.NeedRoot(t)
@@ -111,7 +111,7 @@ func newTerminal(t *testing.T, programs ...string) (lab *terminal, pausenet stri
 	return lab, pausenet
 }
 
-// TestTerminal is a session at a terminal: bring-up, pingall, iperf, incast, a link down, Ctrl-C, a shell on a host,
+// TestTerminal runs a session at a terminal: bring-up, pingall, iperf, incast, a link down, Ctrl-C, a shell on a host,
 // exit.
 func TestTerminal(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux", "iperf3")
@@ -147,7 +147,7 @@ func TestTerminal(t *testing.T) {
 	typed("echo $((6*7)) h2; getent hosts h2; stty size", "50 180")
 	lab.see("42 h2")
 	lab.see("fd00::a00:3")
-	typed("sh -c 'echo begun; exec sleep 1000'", "\nbegun")
+	typed("sh -c 'echo started; exec sleep 1000'", "\nstarted")
 	lab.tmux("send-keys", "-t", "lab", "C-z")
 	lab.see("Stopped")
 	typed("fg", "fg\nsh -c")
@@ -164,8 +164,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestFoldsAtTheTerminalsWidth: what pausenet itself prints at a terminal breaks between words: errors, warnings, what
-// up, the shell and the verdict say. The screen's lines are joined where only the terminal has broken them.
+// TestFoldsAtTheTerminalsWidth checks that pausenet breaks its own output between words at a terminal: errors,
+// warnings, and the texts of up, the shell and the verdict. Lines that only the terminal has broken are joined first.
 func TestFoldsAtTheTerminalsWidth(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux")
 	const width = 60
@@ -199,7 +199,7 @@ func TestFoldsAtTheTerminalsWidth(t *testing.T) {
 	folds("a live fabric")
 }
 
-// TestSuspend: Ctrl-Z stops the fabric with the program that it is running, and fg goes on with both.
+// TestSuspend checks that Ctrl-Z stops the fabric with the program that it is running, and that fg continues both.
 func TestSuspend(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux")
 	shell := func(line string) {
@@ -209,8 +209,8 @@ func TestSuspend(t *testing.T) {
 	shell("export PAUSENET_NAME=tmux-suspend PAUSENET_SLOWDOWN=500")
 	shell(pausenet) // which is up, for root at a terminal
 	lab.see("help lists the commands")
-	lab.enter("h1 sh -c 'echo begun; exec sleep 1000'")
-	lab.see("\nbegun")
+	lab.enter("h1 sh -c 'echo started; exec sleep 1000'")
+	lab.see("\nstarted")
 	lab.tmux("send-keys", "-t", "lab", "C-z")
 	lab.see("Stopped")
 	shell("fg")
@@ -263,9 +263,9 @@ func TestAttachedTerminal(t *testing.T) {
 	for deadline := time.Now().Add(timeout); !strings.Contains(lab.screen(),
 		"storm leaf1-eth4 (to h7)"); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("no storm is told of:\n%s", lab.screen())
+			t.Fatalf("no storm is reported:\n%s", lab.screen())
 		}
-		key("Enter") // it is told of before the next prompt
+		key("Enter") // it is reported before the next prompt
 	}
 	lab.enter("host h7 norm\t")
 	lab.enter("flow h0 h1 1GB")
@@ -295,13 +295,13 @@ func TestAttachedTerminal(t *testing.T) {
 // order.
 func TestTypedAhead(t *testing.T) {
 	lab, pausenet := newTerminal(t, "tmux")
-	begun, over := filepath.Join(filepath.Dir(lab.socket), "begun"), filepath.Join(filepath.Dir(lab.socket), "over")
+	started, over := filepath.Join(filepath.Dir(lab.socket), "started"), filepath.Join(filepath.Dir(lab.socket), "over")
 	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-ahead --slowdown 500; echo code $?")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
 	lab.see("help lists the commands")
-	lab.enter("sh touch " + begun + "; until [ -e " + over + " ]; do sleep 0.02; done")
+	lab.enter("sh touch " + started + "; until [ -e " + over + " ]; do sleep 0.02; done")
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(begun); err == nil {
+		if _, err := os.Stat(started); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -25,7 +25,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// defaultFabric is what up brings up without an argument, and the name of a fabric that nobody names.
+// defaultTopology and defaultFabric are used by up without an argument: the topology, and the name of the fabric.
 const defaultTopology, defaultFabric = "small", "pausenet"
 
 // maxSlowdown limits --slowdown: a microsecond of virtual time takes a second.
@@ -292,7 +292,7 @@ func waitForEnd(f *live.Fabric) {
 	}
 }
 
-// errUntrusted is the error of a fabric whose checks failed.
+// errUntrusted reports a fabric whose checks failed.
 var errUntrusted = errors.New("the fabric is broken: do not trust its numbers")
 
 // conclude ends a fabric and prints its verdict. failed is the error of its shell.

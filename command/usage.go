@@ -28,7 +28,7 @@ var traces = map[string]string{
 	"csv":    "csv: NAME",
 }
 
-// fewNames is the largest number of names that a message lists.
+// fewNames limits the number of names that a message lists.
 const fewNames = 8
 
 // withUsage adds the usage line to errors about the arguments of a command and its subcommands.

@@ -90,7 +90,7 @@ type validated struct {
 	Same []string `json:"same,omitempty"`
 }
 
-// mistake is one mistake in a file. Lines and columns start at 1, and are 0 for a mistake of the whole file. A
+// mistake describes one mistake in a file. Lines and columns start at 1, and are 0 for a mistake of the whole file. A
 // mistake in --set has the file "--set". Path is the key's path as --set spells it, or empty for the file itself.
 type mistake struct {
 	File    string `json:"file"`

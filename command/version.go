@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// versionTemplate is the output of --version. cobra expands it only then, because hashing the pipelines takes time.
+// versionTemplate holds the output of --version. cobra expands it only then, because hashing the pipelines takes time.
 const versionTemplate = "{{pausenetVersion}}"
 
 func init() {

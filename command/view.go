@@ -21,7 +21,7 @@ type viewFlags struct {
 	run    runFlags
 	export exportFlags
 	open   bool
-	fabric string // live
+	fabric string // name of a live fabric
 	web    string
 }
 
@@ -84,8 +84,8 @@ samples. Runs made with --record have the queues of all ports.`,
 	return c
 }
 
-// fewFlows is the largest number of flows for which view records their time without a flag. Recording takes two to
-// four times as long, which is below a second for so few.
+// fewFlows limits the number of flows for which view records their time without a flag. Recording takes two to four
+// times as long, which is below a second for so few.
 const fewFlows = 1000
 
 // runOnly lists flags that apply only to a new run.

@@ -37,7 +37,7 @@ func (f *exportFlags) add(c *cobra.Command) {
 	completeNothing(c, animationFlags...)
 }
 
-// momentFlag is a flag for a moment in virtual time; nil if not given.
+// momentFlag implements the value of a flag for a moment in virtual time; nil if not given.
 type momentFlag struct{ to **vtime.Time }
 
 // Set parses the moment.

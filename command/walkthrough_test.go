@@ -18,9 +18,8 @@ var (
 	blanks = regexp.MustCompile(`\s+`)
 )
 
-// said is what a session said to each line that was typed, without numbers and spacing. Flows of one size may end in
-// any order. How many answers a ping waits for is its own affair, by how quick they were, and so is whether it says how
-// many were under way (pipe).
+// said returns the output for each line typed in a session, without numbers and spacing. Flows of one size may end in
+// any order. The number of answers that a ping waits for depends on timing, and so does the number in flight (pipe).
 func said(session string) (typed []string, answers [][]string) {
 	for line := range strings.Lines(session) {
 		line = strings.TrimSpace(line)
@@ -40,7 +39,7 @@ func said(session string) (typed []string, answers [][]string) {
 	return typed, answers
 }
 
-// TestWalkthrough types what docs/walkthrough.md has typed and expects what it shows, but for numbers.
+// TestWalkthrough types the lines of docs/walkthrough.md and expects the output shown there, except for numbers.
 func TestWalkthrough(t *testing.T) {
 	testenv.NeedRoot(t)
 	for _, program := range []string{"ping", "iperf3", "tcpdump"} {

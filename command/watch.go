@@ -23,7 +23,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// quiet is how long files must stay unchanged before they are run: an editor writes a file in several steps.
+// quiet sets how long files must stay unchanged before they are run: an editor writes a file in several steps.
 const quiet = 50 * time.Millisecond
 
 // watch runs the scenarios, and repeats them whenever one of the files is saved, until it is interrupted. If a file

@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestChanged: a file that is saved is noticed, in its place or by another file that takes it; one beside it, or saved
-// as it was, is not.
+// TestChanged checks that a saved file is noticed, whether it is changed in place or replaced. A change to a
+// neighbouring file, or a save without a change, is not.
 func TestChanged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mine.star")
@@ -55,7 +55,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestWriteChanges: what is other than before is told by its metrics.
+// TestWriteChanges checks that only changed metrics are printed.
 func TestWriteChanges(t *testing.T) {
 	s, err := scenario.Load("incast", nil)
 	if err != nil {

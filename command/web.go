@@ -32,7 +32,7 @@ func checkWeb(c *cobra.Command, web string) error {
 	return nil
 }
 
-// fabricPage is the page of this process's fabric; nil if there is none.
+// fabricPage represents the page of this process's fabric; nil if there is none.
 type fabricPage struct {
 	*liveview.Page
 	web  string
@@ -72,7 +72,7 @@ func webMeaning(web string) string {
 	return "read-only; use --web=rw to change the fabric"
 }
 
-// farewellTime is how long browsers have to receive the fabric's end.
+// farewellTime sets how long browsers have to receive the fabric's end.
 const farewellTime = 3 * time.Second
 
 // wait waits until the pages have received the fabric's end.

@@ -17,10 +17,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Attached is a shell in another terminal than the fabric's. It sends most lines to the fabric's process.
+// Attached represents a shell in another terminal than the fabric's. It sends most lines to the fabric's process.
 type Attached struct {
 	Out io.Writer
-	// In is the input of noecho, top and programs that run outside of nodes; nil means none.
+	// In provides input for noecho, top and programs that run outside of nodes; nil means none.
 	In *os.File
 	// Programs receives the output of programs that run outside of nodes, such as those of sh; nil means Out.
 	Programs *os.File
@@ -276,13 +276,13 @@ func (a *Attached) virtualFrom() func() (vtime.Time, error) {
 		})
 		return t, err
 	}
-	begun, err := now()
+	started, err := now()
 	return func() (vtime.Time, error) {
 		if err != nil {
 			return 0, err
 		}
 		t, err := now()
-		return t - begun, err
+		return t - started, err
 	}
 }
 

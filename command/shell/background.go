@@ -22,8 +22,8 @@ type flows struct {
 	out       bytes.Buffer // output of background flows, until all have finished
 }
 
-// mostTold limits the flows of a line that are printed one by one.
-const mostTold = 16
+// mostPrinted limits the flows of a line that are printed one by one.
+const mostPrinted = 16
 
 // take records and prints the result of a flow.
 func (f *flows) take(r live.FlowResult, out io.Writer) {
@@ -34,7 +34,7 @@ func (f *flows) take(r live.FlowResult, out io.Writer) {
 	case r.Sent < r.Size:
 		stopped = fmt.Sprintf(" of %v, stopped", r.Size)
 	}
-	if f.n <= mostTold {
+	if f.n <= mostPrinted {
 		fmt.Fprintf(out, "%s -> %s %v%s: FCT %v, slowdown %.2f, %.2f Gbps\n", r.From, r.To, r.Sent, stopped, r.FCT,
 			r.Slowdown(), r.Rate.Gigabits())
 	}
@@ -153,12 +153,12 @@ func inBackground(line string) (foreground string, ok bool) {
 	return "", false
 }
 
-// lineJob is a line that an attached shell runs in the background.
+// lineJob represents a line that an attached shell runs in the background.
 type lineJob struct {
 	line   string
 	client *live.Client
 	done   chan struct{}
-	out    bytes.Buffer // complete once done is closed, as is err
+	out    bytes.Buffer // output; complete once done is closed, as is err
 	err    error
 }
 

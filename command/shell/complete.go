@@ -30,7 +30,7 @@ func (s *Shell) Complete(line string) (lines []string) {
 }
 
 // candidates returns words that may follow others.
-func (s *Shell) candidates(words []string, begun string) []string {
+func (s *Shell) candidates(words []string, prefix string) []string {
 	for len(words) > 0 && isBefore(words[0]) {
 		words = words[1:]
 	}
@@ -41,11 +41,11 @@ func (s *Shell) candidates(words []string, begun string) []string {
 		return s.names(s.Fabric.Plan.Hosts)
 	}
 	if words[0] == "source" {
-		paths, _ := filepath.Glob(begun + "*")
+		paths, _ := filepath.Glob(prefix + "*")
 		return paths
 	}
-	if words[0] == "set" && strings.Contains(begun, ".") {
-		return completeSetting(begun)
+	if words[0] == "set" && strings.Contains(prefix, ".") {
+		return completeSetting(prefix)
 	}
 	for i := range verbs {
 		if v := &verbs[i]; v.name == words[0] && v.complete != nil {
@@ -190,8 +190,8 @@ func completeSet(s *Shell, args []string) []string {
 }
 
 // completeSetting returns the settings of a node.
-func completeSetting(begun string) (words []string) {
-	node, _, _ := strings.Cut(begun, ".")
+func completeSetting(prefix string) (words []string) {
+	node, _, _ := strings.Cut(prefix, ".")
 	for _, key := range live.Settings {
 		words = append(words, node+"."+key+"=")
 	}

@@ -21,13 +21,13 @@ import (
 // commandFile limits the size of a user's command.
 var commandFile = files.Kind{Name: "a command", Most: 1 << 20}
 
-// custom is a user's command: lines, or a program on the machine.
+// custom represents a user's command: lines, or a program on the machine.
 type custom struct {
 	name    string
 	lines   []string
 	program string // path of a program; empty if the command is lines
 
-	topology bool // whether the topology defines it
+	topology bool // defined by the topology
 }
 
 // customFolder returns the folder of the user's commands, one per file; empty if there is none.

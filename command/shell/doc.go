@@ -4,12 +4,9 @@
 // Files:
 //
 //   - Lines: shell.go (the meaning of a line; the list of commands), prompt.go (sources of lines), complete.go
-//     (completion),
-//     history.go (earlier lines), tally.go (counts of failed lines).
+//     (completion), history.go (earlier lines) and tally.go (counts of failed lines).
 //   - In another terminal than the fabric's: attached.go.
-//   - Commands: look.go (queries), screen.go (top), ping.go, iperf.go, flows.go, with background.go for background
-//     flows, change.go
-//     (links, switches, hosts and settings), run.go (programs, files of lines, help), windows.go (terminal windows),
-//     before.go (words before
-//     a line), custom.go (the user's own commands).
+//   - Commands: look.go (queries), screen.go (top), ping.go, iperf.go, flows.go, background.go (background flows),
+//     change.go (links, switches, hosts and settings), run.go (programs, files of lines, help), windows.go (terminal
+//     windows), before.go (words before a line) and custom.go (the user's own commands).
 package shell

@@ -94,7 +94,7 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// expect does a line, of which what it prints, or fails with, has to match.
+// expect runs a line and checks its output and its error by two patterns.
 func expect(t *testing.T, s *Shell, line, prints, fails string) {
 	t.Helper()
 	out := s.Out.(fmt.Stringer)
@@ -158,8 +158,7 @@ func TestCustom(t *testing.T) {
 	s.Fabric.Name = ""
 }
 
-// TestIperfUDP measures what is lost of datagrams, and how many arrive a second where more are sent than the link
-// takes.
+// TestIperfUDP measures the loss of datagrams, and how many arrive per second when the sender exceeds the link's rate.
 func TestIperfUDP(t *testing.T) {
 	needIperf(t)
 	s, out := newShell(t)
@@ -175,8 +174,8 @@ func TestIperfUDP(t *testing.T) {
 	}
 }
 
-// TestIperfUDPWhileSlowdownRises holds the engine up while datagrams are sent, until the slow-down rises: what is
-// reported was sent at the rate that was asked for all the same.
+// TestIperfUDPWhileSlowdownRises delays the engine while datagrams are sent, until the slow-down rises. The reported
+// sending rate is the requested one all the same.
 func TestIperfUDPWhileSlowdownRises(t *testing.T) {
 	needIperf(t)
 	s, out := newShellAt(t, 0)

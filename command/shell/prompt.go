@@ -12,7 +12,7 @@ import (
 	"github.com/peterh/liner"
 )
 
-// prompt is the prompt at a terminal.
+// prompt holds the prompt at a terminal.
 const prompt = "pausenet> "
 
 // session reads lines and runs them.
@@ -142,20 +142,20 @@ func (s *Shell) session() *session {
 }
 
 // Terminal reads lines from a terminal until exit or Ctrl-D, or the fabric's end.
-func (s *Shell) Terminal() error { return s.told(s.session().terminal) }
+func (s *Shell) Terminal() error { return s.reporting(s.session().terminal) }
 
 // Lines runs the lines of in until the end or exit, and prints each line first. A failed line does not stop it; the
 // error has their number.
 func (s *Shell) Lines(in io.Reader) error { return s.LinesTo(in, &Tally{}) }
 
-// LinesTo is like Lines, but counts lines and failures in t, so that a caller can read the counts before the last line
-// has run.
+// LinesTo does the work of Lines, but counts lines and failures in t, so that a caller can read the counts before the
+// last line has run.
 func (s *Shell) LinesTo(in io.Reader, t *Tally) error {
-	return s.told(func() error { return s.session().lines(in, t) })
+	return s.reporting(func() error { return s.session().lines(in, t) })
 }
 
-// told runs do, and prints storms and deadlocks meanwhile.
-func (s *Shell) told(do func() error) error {
+// reporting runs do, and prints storms and deadlocks meanwhile.
+func (s *Shell) reporting(do func() error) error {
 	if s.troubles == nil {
 		var err error
 		if s.troubles, err = s.Fabric.Troubles(); err != nil {

@@ -24,7 +24,7 @@ var runVerbs = []verb{
 	{"source", "FILE", "run the lines of a file", (*Shell).source, nil},
 }
 
-// otherVerbs are last in the help.
+// otherVerbs lists the commands at the end of the help.
 var otherVerbs = []verb{
 	{"help", "[COMMAND]", "list the commands, or describe one", (*Shell).help, completeVerbs},
 	{"exit", "", "end the fabric, or leave it if the shell is attached (also Ctrl-D)", leave, nil},
@@ -170,7 +170,7 @@ func (s *Shell) custom(c *custom, args []string) error {
 	s.depth++
 	defer func() { s.depth-- }()
 	return c.do(s.Fabric.Name, args, func(text string) error {
-		return s.told(func() error {
+		return s.reporting(func() error {
 			of := s.session()
 			of.quiet = true
 			return of.lines(strings.NewReader(text), &Tally{})

@@ -19,7 +19,7 @@ import (
 type Shell struct {
 	Fabric *live.Fabric
 	Out    io.Writer
-	// In is the input of noecho, top and programs; nil means none.
+	// In provides input for noecho, top and programs; nil means none.
 	In *os.File
 	// Programs receives the output of programs; nil means Out. Programs inherit the file itself, so that they can
 	// detect a terminal, and background programs do not block the shell.
@@ -32,7 +32,7 @@ type Shell struct {
 	line        string         // the line that is running
 }
 
-// verb is a command of the shell, the first word of a line.
+// verb describes a command of the shell, the first word of a line.
 type verb struct {
 	name, arguments, help string
 	run                   func(s *Shell, args []string) error
@@ -40,7 +40,7 @@ type verb struct {
 	complete func(s *Shell, args []string) []string
 }
 
-// verbs is in the order of the help. init sets it, because help reads it.
+// verbs lists all commands in the order of the help. init sets it, because help reads it.
 var verbs []verb
 
 func init() {

@@ -24,13 +24,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newShell is a shell of a small fabric, with three flows of a scenario, and what it prints.
+// newShell returns a shell of a small fabric with three flows of a scenario, and the shell's output.
 func newShell(t testing.TB) (*Shell, *bytes.Buffer) {
 	t.Helper()
 	return newShellAt(t, 200)
 }
 
-// newShellAt is newShell of a fabric with a slow-down; 0: with one that fits the machine, and rises.
+// newShellAt does the work of newShell for a fabric with a slow-down. 0 means one that fits the machine, and rises.
 func newShellAt(t testing.TB, slowdown float64) (*Shell, *bytes.Buffer) {
 	t.Helper()
 	testenv.NeedRoot(t)
@@ -97,7 +97,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestVerbs does lines and looks at what they print, or say is wrong.
+// TestVerbs runs lines and checks their output or error.
 func TestVerbs(t *testing.T) {
 	s, out := newShell(t)
 	for _, c := range []struct{ line, prints, fails string }{
@@ -172,14 +172,14 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// TestBackground: what flows in the background came to is told, of each line as all of its flows have ended; and which
-// have not ended as the input does.
+// TestBackground checks that the results of background flows are printed per line once all of its flows have ended, and
+// that unfinished flows are listed when the input ends.
 func TestBackground(t *testing.T) {
 	s, out := newShell(t)
 	if err := s.Lines(strings.NewReader("incast 3 h0 1MB &\nflow h1 h2 1MB &\nwait\nincast 2 h0 20GB &\nnodes\n")); err != nil {
 		t.Fatal(err)
 	}
-	// Whichever ends first, and whether it ends before wait is read or while it waits: both are told of before the next
+	// Whichever ends first, and whether it ends before wait is read or while it waits: both are reported before the next
 	// line is.
 	waited, after, ok := strings.Cut(out.String(), "pausenet> incast 2 h0 20GB &\n")
 	if !ok || !strings.Contains(waited, "pausenet> wait\n") {
@@ -207,7 +207,7 @@ func TestBackground(t *testing.T) {
 	f.ended <- r
 	s.tell()
 	if !strings.HasPrefix(out.String(), "flow h3 h4 10KB & has ended:\nh3 -> h4 10KB: FCT ") || len(s.background) != 0 {
-		t.Errorf("%d left; told\n%s", len(s.background), out)
+		t.Errorf("%d left; printed\n%s", len(s.background), out)
 	}
 }
 
@@ -221,8 +221,8 @@ func needIperf(t *testing.T) {
 	}
 }
 
-// TestIperf has iperf end when it is interrupted, as from a shell in another terminal, leave no server on the host, and
-// refuse what would not end or cross a link.
+// TestIperf checks that iperf ends when it is interrupted, as from a shell in another terminal, and leaves no server on
+// the host. It also checks that iperf refuses a test that would not end or would use no link.
 func TestIperf(t *testing.T) {
 	needIperf(t)
 	s, out := newShell(t)
@@ -253,8 +253,8 @@ func TestIperf(t *testing.T) {
 	}
 }
 
-// TestInterrupt has what a line waits for end as Ctrl-C does: answers to pings that do not come, and a flow, for which
-// wait waits from then on, and which stop ends.
+// TestInterrupt checks that Ctrl-C ends a line's wait: for answers to pings that do not arrive, and for a flow. The
+// wait command then waits for that flow, and stop ends it.
 func TestInterrupt(t *testing.T) {
 	s, out := newShell(t)
 	interrupt := func(line, want string) {
@@ -315,7 +315,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestLongLine: a line that is too long to be read is said to be, by its number, and counts as one that failed.
+// TestLongLine checks that a line that is too long to be read is reported by its number, and counts as failed.
 func TestLongLine(t *testing.T) {
 	long := strings.Repeat("a", 1<<16) + "\nsecond\n"
 	for text, want := range map[string]string{
@@ -343,7 +343,8 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestHistory: lines come back in the next session, one that is entered twice once, and no more than there is room for.
+// TestHistory checks that lines are available in the next session, that a line entered twice is stored once, and that
+// the number of lines is limited.
 func TestHistory(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", dir)
@@ -413,8 +414,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// Hosts' names become addresses: IPv4's, or IPv6's of a command that asks for it. The program's own name stays, and so
-// does what a shell is to read.
+// TestNodeCommand checks that hosts' names become addresses: of IPv4, or of IPv6 for a command that needs it. The name
+// of the program itself stays, and so does text for a shell.
 func TestNodeCommand(t *testing.T) {
 	address := func(name string) string {
 		return map[string]string{"h5": "10.0.0.6", "leaf0": ""}[name]

@@ -6,7 +6,7 @@
 // interrupted sweep continues where it stopped.
 //
 //   - Points takes a while, because it resolves each point. A sweep has at most 100 000 points.
-//   - Several goroutines, up to Jobs, call Runner.Make, Begun and Ended at once.
+//   - Several goroutines, up to Jobs, call Runner.Make, Started and Ended at once.
 //   - Run returns no error, and a failed point does not stop the others. Err lists the points that were not made or
 //     have the verdict FAIL.
 //   - The folder belongs to the sweep. A point that is not kept replaces the contents of its folder.

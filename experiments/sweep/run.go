@@ -75,10 +75,10 @@ type Runner struct {
 	// Make makes a point, possibly in another process: only the files in the folder count. It may call progress from
 	// another goroutine.
 	Make func(ctx context.Context, job *Job, progress engine.Progress) error
-	// Begun is called when a point starts; it returns a function to call with the point's progress. Ended is called
+	// Started is called when a point starts; it returns a function to call with the point's progress. Ended is called
 	// with its outcome, also for kept points. Calls come from several goroutines.
-	Begun func(point int) engine.Progress
-	Ended func(point int, o *Outcome)
+	Started func(point int) engine.Progress
+	Ended   func(point int, o *Outcome)
 
 	manifest func(point int) (*rundir.Manifest, error) // of a point made elsewhere; nil: use the job's
 }
@@ -199,8 +199,8 @@ func (r *Runner) point(ctx context.Context, i int) Outcome {
 		return o
 	}
 	var progress engine.Progress
-	if r.Begun != nil {
-		progress = r.Begun(i)
+	if r.Started != nil {
+		progress = r.Started(i)
 	}
 	start := time.Now()
 	made := r.Make(ctx, job, progress)
