@@ -19,6 +19,7 @@
 //     data.go. The script and the
 //     style are below page, and bundled below bundle: make pages.
 //   - A page of texts and tables: sheet.go.
+//   - HTML: html.go (a page's parts, with escaped texts) and pagehtml.go (a scenario's page).
 //   - Numbers: table.go, repeats.go (several seeds), unit.go.
 //   - A plot in a file: export.go (all those of a page), figure.go (a run's), drawing.go (the layout), plot.go (a chart
 //     by gonum),

@@ -3,13 +3,9 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 )
-
-//go:embed page.html
-var pageHTML string
 
 //go:embed bundle/page.css
 var pageCSS string
@@ -17,24 +13,14 @@ var pageCSS string
 //go:embed bundle/page.js
 var pageJS string
 
-// pageTemplate is parsed for each page, which takes a millisecond, and not when the program starts: most of its
-// commands write none.
-func pageTemplate() *template.Template {
-	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"spelled": withUnits,
-		"rounded": rounded,
-	}).Parse(pageHTML))
-}
-
 // shell is what every page has: its style, its script, and the charts that the script draws.
 type shell struct {
-	Style  template.CSS
-	Script template.JS
-	Charts []pageChart
+	Style, Script markup
+	Charts        []pageChart
 }
 
 func newShell() shell {
-	return shell{template.CSS(pageColours() + "\n" + pageCSS), template.JS(pageJS), []pageChart{}}
+	return shell{markup(pageColours() + "\n" + pageCSS), markup(pageJS), []pageChart{}}
 }
 
 // figure gives the page a chart.
@@ -51,7 +37,7 @@ func (s *shell) figures(charts []*chart) []figure {
 	return all
 }
 
-// page is what the template shows.
+// page holds what pagehtml.go writes.
 type page struct {
 	*Report
 	shell
@@ -122,7 +108,7 @@ type plotRow struct {
 
 type legend struct {
 	Label  string
-	Swatch template.HTML
+	Swatch markup
 }
 
 // figure is a chart with its heading. Ranges stand where the script will show values.
@@ -309,7 +295,7 @@ func (r *Report) prints(column int) []print {
 }
 
 // swatch returns a sample of a line.
-func swatch(style int) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="swatch" viewBox="0 0 30 8" aria-hidden="true">`+
+func swatch(style int) markup {
+	return markup(fmt.Sprintf(`<svg class="swatch" viewBox="0 0 30 8" aria-hidden="true">`+
 		`<path %s stroke-width="2" d="M0 4h30"/></svg>`, styleOf(style)))
 }

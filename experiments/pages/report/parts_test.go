@@ -310,8 +310,8 @@ func TestGroupTables(t *testing.T) {
 			}
 			for _, b := range table.Bodies {
 				for _, row := range b.Rows {
-					if len(row.Cells) != table.Span()-1 {
-						t.Errorf("%d runs: %d cells in %d columns", runs, len(row.Cells), table.Span())
+					if len(row.Cells) != table.span()-1 {
+						t.Errorf("%d runs: %d cells in %d columns", runs, len(row.Cells), table.span())
 					}
 				}
 			}

@@ -164,7 +164,7 @@ func Write(w io.Writer, r *Report) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	return pageTemplate().Execute(w, newPage(r))
+	return newPage(r).write(w)
 }
 
 // check finds the mistakes a caller can make. A plot of wrong data is worse than none.

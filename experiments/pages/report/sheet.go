@@ -1,9 +1,7 @@
 package report
 
 import (
-	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 )
 
@@ -38,38 +36,52 @@ type SheetRow struct {
 	Part  float64
 }
 
-//go:embed sheet.html
-var sheetHTML string
-
-type sheetPage struct {
-	*Sheet
-	shell
-	Parts []sheetPart
-}
-
 type sheetPart struct {
 	SheetPart
-	Shown   []table
 	Legend  []legend
 	Figures []figure
 }
 
 // WriteSheet writes the page. All texts are escaped.
 func WriteSheet(w io.Writer, s *Sheet) error {
-	p := &sheetPage{Sheet: s, shell: newShell()}
+	page := newShell()
+	d := &document{}
+	d.begin(&page, s.Version, s.Title+" · "+s.Kicker, s.Kicker, s.Title)
+	d.lineIf(`<p class="lead">{}</p>`, s.Lead)
+	d.facts(s.Facts)
+	d.line(`<main>`)
 	for i := range s.Parts {
 		part := sheetPart{SheetPart: s.Parts[i]}
-		if t := part.Table; t != nil {
-			part.Shown = append(part.Shown, t.table())
-		}
 		if part.Lines != nil {
-			if err := part.charts(i, &p.shell); err != nil {
+			if err := part.charts(i, &page); err != nil {
 				return fmt.Errorf("page %s: %w", s.Title, err)
 			}
 		}
-		p.Parts = append(p.Parts, part)
+		part.write(d, fmt.Sprintf("part%d", i))
 	}
-	return template.Must(pageTemplate().New("sheet").Parse(sheetHTML)).Execute(w, p)
+	return d.end(w, &page, s.Foot)
+}
+
+func (p *sheetPart) write(d *document, id string) {
+	d.section(id, p.Title)
+	if p.Failed && len(p.Texts) > 0 {
+		d.put(`<div class="cards"><article class="card fail"><ul>`)
+		for _, text := range p.Texts {
+			d.put(`<li><pre>{}</pre></li>`, text)
+		}
+		d.line(`</ul></article></div>`)
+	} else {
+		for _, text := range p.Texts {
+			d.line(`<p>{}</p>`, text)
+		}
+	}
+	if len(p.Figures) > 0 {
+		d.chartRow(p.Legend, "", p.Figures)
+	}
+	if p.Table != nil {
+		d.tables(p.Table.table())
+	}
+	d.line(`</section>`)
 }
 
 func (t *SheetTable) table() table {

@@ -1,11 +1,10 @@
 package report
 
 import (
-	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/pausenet/pausenet/internal/interval"
@@ -46,38 +45,76 @@ type SweepMetric struct {
 	Lines  [][]interval.Estimate // by line and place on the axis
 }
 
-//go:embed sweep.html
-var sweepHTML string
-
-// sweepTemplate returns the template of a sweep's page, which has the parts of other pages too.
-func sweepTemplate() *template.Template {
-	return template.Must(pageTemplate().New("sweep").Parse(sweepHTML))
-}
-
-type sweepPage struct {
-	*Sweep
-	shell
-	Legend  []legend
-	Figures []figure
-	Tables  []table
-}
-
 // WriteSweep writes the page.
 func WriteSweep(w io.Writer, s *Sweep) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	p := &sweepPage{Sweep: s, shell: newShell()}
-	for i, name := range s.Lines {
-		p.Legend = append(p.Legend, legend{name, swatch(i)})
+	page := newShell()
+	d := &document{}
+	d.begin(&page, s.Version, s.Name+" · pausenet sweep", "pausenet sweep", s.Name)
+	d.lineIf(`<p class="lead">{}</p>`, withUnits(s.Description))
+	facts := slices.Clone(s.Facts)
+	for i := range facts {
+		facts[i].Text = withUnits(facts[i].Text)
 	}
+	d.facts(facts)
+	d.line(`<main>`)
+	if len(s.Problems) > 0 {
+		d.problems("Not in the charts", "fail", s.Problems)
+	}
+	var figures []figure
+	var tables []table
 	for i := range s.Metrics {
 		if c := s.chart(i); c != nil {
-			p.Figures = append(p.Figures, p.figure(s.Metrics[i].Title, c))
+			figures = append(figures, page.figure(s.Metrics[i].Title, c))
 		}
-		p.Tables = append(p.Tables, s.table(i))
+		tables = append(tables, s.table(i))
 	}
-	return sweepTemplate().Execute(w, p)
+	if len(figures) > 0 {
+		s.writeCharts(d, figures)
+	}
+	s.writeNumbers(d, tables)
+	if s.Command != "" {
+		d.section("repeat", "How to repeat this")
+		d.command(s.Command)
+		d.line(`</section>`)
+	}
+	return d.end(w, &page, "Times are virtual. 1 KB is 1000 bytes. sweep.csv beside this page has every point and metric.")
+}
+
+func (s *Sweep) writeCharts(d *document, figures []figure) {
+	d.line(`<section aria-labelledby="charts">`)
+	d.line(`<div class="bar-head"><h2 id="charts">By {}</h2>`, s.X.Title)
+	d.line(`<p class="hint">Means over the seeds; bars are 95 % confidence intervals (Student's t).` +
+		`<span class="js"> Point at a chart to read values in all of them.</span></p></div>`)
+	legends := make([]legend, len(s.Lines))
+	for i, name := range s.Lines {
+		legends[i] = legend{name, swatch(i)}
+	}
+	d.chartRow(legends, "charts ", figures)
+	d.line(`</section>`)
+}
+
+func (s *Sweep) writeNumbers(d *document, tables []table) {
+	d.section("numbers", "Numbers")
+	d.put(`<div class="spread">`)
+	d.tables(tables...)
+	d.put(`</div>`)
+	if n := len(s.Equal); n > 0 {
+		are := "are"
+		if n == 1 {
+			are = "is"
+		}
+		d.line(`<details class="fold"><summary>{} of the points {} the same run as another</summary>`, n, are)
+		d.line(`<p>Their configurations are equal: the parameter has no effect there, ` +
+			`as a constant of one controller has none under another.</p>`)
+		d.put(`<ul>`)
+		d.items(s.Equal)
+		d.put(`</ul></details>`)
+	}
+	d.line(``)
+	d.line(`</section>`)
 }
 
 func (s *Sweep) check() error {

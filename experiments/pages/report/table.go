@@ -50,11 +50,11 @@ func (t table) turned() table {
 	return out
 }
 
-// Span returns how many columns t has.
-func (t table) Span() int { return 1 + len(t.Heads)*max(1, len(t.Sub)) }
+// span returns the number of t's columns.
+func (t *table) span() int { return 1 + len(t.Heads)*max(1, len(t.Sub)) }
 
-// Class returns the style class of the i-th cell of a row: the best stands out, and a group's first column has a rule.
-func (t table) Class(i int, c cell) string {
+// class returns the style class of the i-th cell of a row: the best stands out, and a group's first column has a rule.
+func (t *table) class(i int, c cell) string {
 	switch first := len(t.Sub) > 0 && i%len(t.Sub) == 0; {
 	case first && c.Best:
 		return "group best"
