@@ -114,7 +114,7 @@ func flagNames(root *cobra.Command) []string {
 	var collect func(c *cobra.Command)
 	collect = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "config" && f.Name != "help" && !slices.Contains(known, f.Name) {
+			if f.Name != "config" && f.Name != "help" && f.Name != "version" && !slices.Contains(known, f.Name) {
 				known = append(known, f.Name)
 			}
 		})

@@ -83,7 +83,7 @@ after SIGTERM.`},
 		SilenceUsage:  true,
 		RunE:          func(c *cobra.Command, _ []string) error { return runBare(c) },
 	}
-	root.SetVersionTemplate(versionTemplate)
+	addVersionFlag(root)
 	root.SetFlagErrorFunc(flagError)
 	root.Args = unknownCommand
 	var config string

@@ -9,22 +9,42 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pausenet/pausenet/ebpf/digest"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// versionTemplate holds the output of --version. cobra expands it only then, because hashing the pipelines takes time.
-const versionTemplate = "{{pausenetVersion}}"
+// versionFlag is the value of --version. If the flag is given, cobra prints the root command's Version. The flag
+// sets that text when it is parsed, because hashing the pipelines takes time.
+//
+// cobra's templates could compute the text too. But text/template calls methods by name, so that the linker would keep
+// all exported methods, which makes the program a fifth larger.
+type versionFlag struct {
+	pflag.Value // the bool
+	root        *cobra.Command
+}
 
-func init() {
-	cobra.AddTemplateFunc("pausenetVersion", func() string {
+func addVersionFlag(root *cobra.Command) {
+	root.Flags().BoolP("version", "v", false, "version for pausenet")
+	flag := root.Flags().Lookup("version")
+	flag.Value = &versionFlag{flag.Value, root}
+}
+
+// Set implements pflag.Value.
+func (f *versionFlag) Set(text string) error {
+	err := f.Value.Set(text)
+	if f.String() == "true" {
 		var b strings.Builder
 		newAboutProgram().print(&b)
-		return b.String()
-	})
+		f.root.Version = strings.TrimSuffix(strings.TrimPrefix(b.String(), aboutHead), "\n")
+	}
+	return err
 }
+
+// aboutHead is how the text about a program begins. It is also how cobra's text about a version begins.
+const aboutHead = "pausenet version "
 
 // aboutProgram identifies a build of the program.
 type aboutProgram struct {
@@ -64,7 +84,7 @@ func newAboutProgram() *aboutProgram {
 
 func (p *aboutProgram) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "pausenet version %s\n", p.Version)
+	fmt.Fprintf(t, "%s%s\n", aboutHead, p.Version)
 	commit := p.Commit
 	switch {
 	case commit == "":

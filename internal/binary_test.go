@@ -1,7 +1,11 @@
 package internal
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -17,5 +21,37 @@ func TestProgramWithoutReference(t *testing.T) {
 		if got := strings.Contains(string(out), "github.com/pausenet/pausenet/ebpf/wasm/reference"); got != want {
 			t.Errorf("with tags %q the program has the reference: %v", tags, got)
 		}
+	}
+}
+
+// mostBytes bounds the stripped program for linux/amd64. It leaves room for Go's next version.
+const mostBytes = 42_000_000
+
+// TestProgramSize checks the size of the stripped program, and that the linker could leave out methods that nothing
+// calls. It keeps all exported ones as soon as one function calls methods by names that only data decides, as
+// text/template does.
+func TestProgramSize(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pausenet")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../cmd/pausenet").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	program, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The names of a program's functions are in it, stripped or not.
+	for function, want := range map[string]bool{
+		"time.Time.Format":                  true,
+		"time.Time.ISOWeek":                 false, // nothing calls it
+		"text/template.(*Template).Execute": false,
+		"html/template.(*Template).Execute": false,
+		"text/template.(*state).evalField":  false,
+	} {
+		if got := bytes.Contains(program, []byte(function)); got != want {
+			t.Errorf("the program has %s: %v, want %v", function, got, want)
+		}
+	}
+	if got := len(program); runtime.GOOS+"/"+runtime.GOARCH == "linux/amd64" && got > mostBytes {
+		t.Errorf("the program has %d bytes, want at most %d (largest symbols: go tool nm -size -sort size)", got, mostBytes)
 	}
 }
