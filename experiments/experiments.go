@@ -17,37 +17,37 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Options configure a run. The zero value runs a scenario as its file says.
+// Options holds the options of a run. The zero value runs a scenario as its file says.
 type Options struct {
 	// Controller names a congestion control, a variant of the scenario, or a controller file. The default is the
 	// scenario's first controller. A controller file needs its language to be imported:
-	// import _ ".../controllerfile/star" for Starlark, guest/wasm for WebAssembly.
+	// import _ ".../controllerfile/star" for Starlark, controllerfile/wasm for WebAssembly.
 	Controller string
 	// Set overrides keys of the scenario, each as "path=value", as --set does on the command line.
 	Set []string
 	// Seed seeds everything random. The default, 0, stands for the scenario's seed.
 	Seed uint64
-	// Directory is the folder that the run writes its files to, for `pausenet report`. Run replaces the files of an
+	// Directory names the folder for the run's files, as read by `pausenet report`. Run replaces the files of an
 	// earlier run. If it is empty, Run writes no files.
 	Directory string
 	// Plane opens the plane. The default is the plane in this process. kernel.Opener(plane.Kernel) gives equal results
 	// and needs root and Linux.
 	Plane plane.Opener
-	// Processors is the number of processors that the run uses, 1 to partition.MaxWorkers. The default, 0, stands for all
-	// of the machine's. Results do not depend on it. The kernel plane uses one. With more than one, several goroutines
-	// call the congestion controls of flows at different hosts at once.
+	// Processors sets the number of processors that the run uses, 1 to partition.MaxWorkers. The default, 0, stands for
+	// all of the machine's. Results do not depend on it. The kernel plane uses one. With more than one, several
+	// goroutines call the congestion controls of flows at different hosts at once.
 	Processors int
 }
 
-// Result is what a run came to. Its numbers are to be used if Trusted: a run whose verdict is FAIL is no error.
+// Result holds the results of a run. Use its numbers only if Trusted: a run whose verdict is FAIL returns no error.
 type Result struct {
 	*measure.Summary
 	directory string
 }
 
-// Run runs a scenario, which is the name of a built-in one or a file's path. If ctx is cancelled the run ends early,
-// and what was measured until then comes with ctx's error, marked Partial. Runs may go on beside each other, in
-// different directories.
+// Run runs a scenario, given by the name of a built-in or by a file's path. If ctx is cancelled, the run ends early:
+// Run returns the results so far, marked Partial, together with ctx's error. Several runs may be in progress at once,
+// in different directories.
 func Run(ctx context.Context, nameOrPath string, o Options) (*Result, error) {
 	s, err := o.reading().Load(nameOrPath)
 	if err != nil {
@@ -56,8 +56,8 @@ func Run(ctx context.Context, nameOrPath string, o Options) (*Result, error) {
 	return run(ctx, s, o)
 }
 
-// RunText is Run of a scenario that is at hand as YAML. Files that it names are beside filename, which messages name
-// too.
+// RunText runs a scenario given as YAML. Paths in it are relative to the folder of filename, which also appears in
+// messages.
 func RunText(ctx context.Context, filename, text string, o Options) (*Result, error) {
 	s, err := o.reading().Parse(filename, []byte(text))
 	if err != nil {
@@ -114,20 +114,20 @@ func resultOf(s *measure.Summary, directory string) *Result {
 	return &Result{s, directory}
 }
 
-// Flow is a flow of a run.
+// Flow holds the results of one flow.
 type Flow struct {
 	Number              int
-	Tag                 string // empty: it has none
+	Tag                 string // empty: none
 	Source, Destination string // hosts
 	Size                int64  // payload bytes; 0: it sends until the run ends
 	Start               vtime.Time
 	Ended               bool
-	FCT                 vtime.Time // flow completion time, if it has ended
-	Ideal               vtime.Time // what that would be without other flows
+	FCT                 vtime.Time // flow completion time; 0 if it has not ended
+	Ideal               vtime.Time // flow completion time without other flows
 	Retransmitted       int64      // payload bytes
 }
 
-// Slowdown is by how much longer the flow took than it would have alone; 0 if it has not ended.
+// Slowdown returns the flow's completion time over its ideal one; 0 if it has not ended.
 func (f *Flow) Slowdown() float64 {
 	if !f.Ended || f.Ideal == 0 {
 		return 0
@@ -135,11 +135,11 @@ func (f *Flow) Slowdown() float64 {
 	return float64(f.FCT) / float64(f.Ideal)
 }
 
-// errStopped is that a loop over flows needs no more.
+// errStopped ends a loop over flows early.
 var errStopped = errors.New("stopped")
 
-// EachFlow is the run's flows, by number, from flows.csv in the run's directory. There may be millions: they are read
-// as the loop goes on. An error comes last.
+// EachFlow iterates over the run's flows, by number, and reads them from flows.csv in the run's directory as the loop
+// proceeds, because there may be millions. If reading fails, the last pair holds the error.
 func (r *Result) EachFlow() iter.Seq2[Flow, error] {
 	return func(yield func(Flow, error) bool) {
 		if r.directory == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestRun: what a program gets wrong is an error that says so, and what it leaves out is the scenario's.
+// TestRun checks the errors for a program's mistakes, and that options left out default to the scenario's.
 func TestRun(t *testing.T) {
 	ctx := context.Background()
 	for want, o := range map[string]experiments.Options{
@@ -67,8 +67,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestOneMoreFlow: a flow that comes first in the list, between leaves of its own, changes nothing of the others,
-// whatever their ports are by.
+// TestOneMoreFlow checks that a flow between leaves of its own, added at the start of the list, changes nothing for the
+// other flows, whatever determines their ports.
 func TestOneMoreFlow(t *testing.T) {
 	const scenario = `
 name: pair
@@ -104,8 +104,8 @@ expect_unused: [pfc]
 	}
 }
 
-// TestProcessors: a run comes to the same on one processor, on several, and on all that there are, whether its files
-// are kept or not.
+// TestProcessors checks that a run has equal results on one processor, on several, and on all of the machine's, with
+// and without files.
 func TestProcessors(t *testing.T) {
 	var want *experiments.Result
 	for _, processors := range []int{1, 2, 3, 0} {

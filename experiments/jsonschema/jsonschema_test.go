@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// files are those of the repository, by kind.
+// files lists files of the repository by kind.
 var files = map[string][]string{
 	"scenario": {"../scenario/builtin/*.yaml", "../scenario/testdata/good.yaml", "../scenario/testdata/workloads/*.yaml"},
 	"topology": {"../../topologies/builtin/*.yaml"},
@@ -60,7 +60,7 @@ func compile(t *testing.T, kind string) *validator.Schema {
 	return c.MustCompile(kind + ".json")
 }
 
-// instance is a YAML text as validators see it.
+// instance decodes a YAML text as validators do.
 func instance(t *testing.T, text []byte) any {
 	t.Helper()
 	var v any

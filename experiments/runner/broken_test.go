@@ -14,19 +14,19 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// broken is a congestion control that comes to say what cannot be done, of a rate or a window.
+// broken implements a congestion control that at some time requests an impossible rate or window.
 type broken struct {
 	cc.Controller
 	from   vtime.Time
 	now    vtime.Time
 	rate   float64
 	window int64
-	back   vtime.Time // when its rate is as it was again; Never: it is not
+	back   vtime.Time // time at which its rate is restored; Never: it is not
 	timer  bool       // it has a timer for that, or for nothing
 	stands bool       // its timer is to be called at one time for ever
 }
 
-// whole is a rate that is as it was: it is about the window.
+// whole stands for an unchanged rate: the test then breaks the window.
 const whole = 1
 
 func (b *broken) Rate() float64 {
@@ -75,7 +75,7 @@ func TestBrokenController(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		broken broken
-		want   string // what the verdict says after the flow and the time; empty: the run passes
+		want   string // message of the verdict after the flow and the time; empty: the run passes
 	}{
 		{"NaN", broken{from: 10 * us, rate: math.NaN(), back: never}, "a rate of NaN bps"},
 		{"infinite", broken{from: 10 * us, rate: math.Inf(1), back: never}, "a rate of +Inf bps"},
@@ -129,7 +129,7 @@ func TestBrokenController(t *testing.T) {
 	}
 }
 
-// runBroken is the verdict of a run in which a flow has that congestion control.
+// runBroken returns the verdict of a run in which one flow has that congestion control.
 func runBroken(t *testing.T, planeName string, b broken) measure.Verdict {
 	t.Helper()
 	s := mustLoad(t, "incast", "controllers=[{name: mine, cc: none, set: {}}]", "expect_unused=[pfc, ecn, controller]")

@@ -18,8 +18,8 @@ const (
 	burstXOFF  = 320_000
 )
 
-// TestBurst runs the built-in dcon-burst under both controllers, and finds in the files what the paper's figures 2 and
-// 6 show. The run is cut short once both flows are back at their rates.
+// TestBurst runs the built-in dcon-burst under both controllers, and checks the files against figures 2 and 6 of the
+// paper. The run ends early, once both flows have their rates back.
 func TestBurst(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "dcon-burst", "duration=32ms", "cc.dcqcn.clamp_target=true") // equation 1 of DCQCN's paper
@@ -103,7 +103,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// burst is what the files of a run say about dcon-burst.
+// burst holds a run's data about dcon-burst.
 type burst struct {
 	*outcome
 	pauses       map[string]int64 // PAUSEs by link, such as "L2 to S1"
@@ -114,7 +114,7 @@ type burst struct {
 	before       map[string]float64   // Gb/s from 10 ms to the burst
 }
 
-// perMS is a flow's Gb/s in each ms of the burst.
+// perMS returns a flow's Gb/s in each ms of the burst.
 func (b *burst) perMS(flow string) []float64 {
 	ms := make([]float64, len(b.fine[flow])/50)
 	for i := range ms {

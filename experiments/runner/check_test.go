@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestCheckIsWhatRunsRefuse: of random scenarios that can be read, runs refuse those that Check refuses, before
-// anything is written, and no others; and what Check lets through comes to its end.
+// TestCheckIsWhatRunsRefuse draws random scenarios that can be read. It checks that runs refuse exactly those that
+// Check refuses, before they write anything, and that all others run to the end.
 func TestCheckIsWhatRunsRefuse(t *testing.T) {
 	testenv.WholeScenario(t)
 	const scenarios = 250
@@ -58,7 +58,7 @@ func TestCheckIsWhatRunsRefuse(t *testing.T) {
 	}
 }
 
-// randomScenario is a small scenario with some of everything, in which something is wrong now and then.
+// randomScenario returns a small scenario with some of everything, and sometimes with a mistake.
 func randomScenario(r *rand.Rand) string {
 	pick := func(items ...string) string { return items[r.IntN(len(items))] }
 	maybe := func(percent int, text string) string {

@@ -21,8 +21,8 @@ import (
 // every congestion is detected, however short. Its start and end are known to the length of an interval.
 type congestion struct {
 	scenario *scenario.Scenario
-	// Switch settings of the scenario, whatever the controller needs: shared buffers by switch, and thresholds by
-	// port.
+	// Switch settings of the scenario, whether or not the controller needs them: shared buffers by switch, and
+	// thresholds by port.
 	buffers, kmax []units.Bytes
 
 	engine *engine.Engine
@@ -31,16 +31,16 @@ type congestion struct {
 	ports  []watched // by port
 }
 
-// watched is the state of an egress port.
+// watched holds the state of an egress port.
 type watched struct {
 	peak      int64 // maximum bytes in its queues, over the run
 	state     holding
-	since     vtime.Time // when the peak was last read
-	stopped   vtime.Time // when PAUSE stopped the free port
-	until     vtime.Time // when the last PAUSE expires
-	resumed   vtime.Time // when it last resumed
-	congested stretches
-	paused    stretches // for the data's priority
+	since     vtime.Time // time of the last reading of the peak
+	stopped   vtime.Time // time at which PAUSE stopped the free port
+	until     vtime.Time // time at which the last PAUSE expires
+	resumed   vtime.Time // time of the last resume
+	congested intervals
+	paused    intervals // with the data's priority
 }
 
 type holding uint8
@@ -51,7 +51,7 @@ const (
 	clearing         // frames that PFC stopped
 )
 
-// looks is the maximum number of polls in a scenario's duration.
+// looks limits the number of polls in a scenario's duration.
 const looks = 1000
 
 func newCongestion(s *scenario.Scenario) *congestion {
@@ -131,9 +131,9 @@ func (c *congestion) resume(now vtime.Time, id topologies.PortID) {
 	c.ports[id].paused.end(now + c.scenario.Topology.Ports[id].Delay)
 }
 
-// came processes a PAUSE or RESUME that arrived at a switch's port. For a priority other than the data's, it only
+// pfcArrived processes a PAUSE or RESUME that arrived at a switch's port. For a priority other than the data's, it only
 // reads the longest queue, because the port's counter restarts.
-func (c *congestion) came(a engine.PFCArrival, data bool) {
+func (c *congestion) pfcArrived(a engine.PFCArrival, data bool) {
 	id := topologies.PortID(a.Port)
 	c.take(a.At, id, a.Peak, a.Queued, a.XOFF)
 	w := &c.ports[id]

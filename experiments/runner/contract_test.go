@@ -112,7 +112,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestManifestAndSummary: what the design names is there, and enough to repeat the run.
+// TestManifestAndSummary checks that the manifest and the summary have all fields that the design names, and that a run
+// can be repeated from them.
 func TestManifestAndSummary(t *testing.T) {
 	s := parse(t, lab.Small)
 	o := run(t, s, "dcqcn", Options{
@@ -216,8 +217,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestCancelledDraining: who stops a run that goes on after its duration to drain is told so, and not that 5 of 1 ms
-// are over.
+// TestCancelledDraining cancels a run that drains after its duration. The message names draining, and does not claim 5
+// ms of 1 ms.
 func TestCancelledDraining(t *testing.T) {
 	s := parse(t, lab.Small, "drain=true", "duration=1us", "flows.0.size=1TB", "flows.0.count=1", "flows.0.interval=0")
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestConvergence: what the convergence scenarios are for. The flows share the link about evenly just before the last
-// to come leaves, and it is full; the flow that was there first has the link back at the end.
+// TestConvergence checks the purpose of the convergence scenarios: just before the last flow to start leaves, the flows
+// share the link about evenly and fill it. At the end the first flow has the link to itself again.
 func TestConvergence(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, c := range []struct {

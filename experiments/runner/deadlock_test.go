@@ -12,9 +12,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestDeadlock: around a ring of five switches each flow goes two links on, so that every queue waits for the next and
-// the last for the first. The fabric stands still for good, flow control's messages go on, and the run ends and says
-// so.
+// TestDeadlock runs flows around a ring of five switches. Each crosses two links, so that every queue waits for the
+// next, and the last for the first. The fabric then stands still for good while flow control's messages continue. The
+// run ends and reports a deadlock.
 func TestDeadlock(t *testing.T) {
 	testenv.WholeScenario(t)
 	const around = "s0-eth2 (to s1) waits for s1-eth3 (to s2) waits for s2-eth3 (to s3) waits for s3-eth3 " +

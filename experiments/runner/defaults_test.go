@@ -15,15 +15,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// rateKeys are where a built-in topology's rates are given, beside its rate.
+// rateKeys lists the keys that set rates of a built-in topology, in addition to its rate.
 var rateKeys = map[string][]string{
 	"leafspine": {"leafspine.host_rate", "leafspine.fabric_rate"},
 	"small":     {"leafspine.host_rate", "leafspine.fabric_rate"},
 	"hpcc-fat":  {"fattree.host_rate"},
 }
 
-// incastOn is an incast on a built-in topology at a rate and a delay, of which nothing but that is stated: one host of
-// the receiver's rack and three of others send enough for PAUSE to reach them all.
+// incastOn returns an incast on a built-in topology that sets only a rate and a delay. One host of the receiver's rack
+// and three of others send enough for PAUSE to reach them all.
 func incastOn(t *testing.T, topology string, gigabits int, delay vtime.Time) *scenario.Scenario {
 	t.Helper()
 	rate := units.Rate(gigabits) * units.Gbps
@@ -118,8 +118,8 @@ func checkDefaults(t *testing.T, s *scenario.Scenario, controller string) {
 	}
 }
 
-// So do credits and TCD of which nothing is stated: a flow alone has its line at any rate, as far as the 2048 frames
-// reach that can be granted at a time, and an incast loses nothing and is told.
+// TestCreditsAtAnyRate checks the defaults of credits and TCD. A single flow fills its link at any rate, up to the
+// limit of 2048 frames that can be granted at a time. An incast loses nothing and gets a message.
 func TestCreditsAtAnyRate(t *testing.T) {
 	rates := []int{10, 40, 100, 400, 800}
 	if testing.Short() {

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// A detector's state and its marks over time are there to be plotted: a port that an incast's PAUSE holds up is
-// undetermined, and one that all its flows meet at congested.
+// TestDetectorSeries checks that a detector's state and its marks over time can be plotted: a port stopped by the PAUSE
+// of an incast is undetermined, and the port that all its flows share is congested.
 func TestDetectorSeries(t *testing.T) {
 	s, err := scenario.Parse("t.yaml", []byte(`
 topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 3}}

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// lasting are a run's files that depend on nothing but scenario and seed.
+// lasting lists a run's files that depend only on scenario and seed.
 var lasting = []string{"flows.csv", "ports.csv", "pfc.csv", "rates.csv", "events.csv"}
 
 func (o *outcome) content() string {
@@ -90,7 +90,7 @@ func TestUnderLoad(t *testing.T) {
 	}
 }
 
-// TestFingerprintForUnderLoad is the other process of TestUnderLoad, and nothing by itself.
+// TestFingerprintForUnderLoad runs in the other process of TestUnderLoad, and does nothing by itself.
 func TestFingerprintForUnderLoad(t *testing.T) {
 	if os.Getenv("PAUSENET_TEST_FINGERPRINT") == "" {
 		return

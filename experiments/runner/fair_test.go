@@ -10,9 +10,9 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestFairWithItself: four flows under one congestion control that start together share the port that they meet at
-// evenly, in each of forty windows, and leave little of it. (Whether one that comes later gets its share too is another
-// matter: the figures of docs/controllers.md.)
+// TestFairWithItself starts four flows under one congestion control together. They share their common port evenly in
+// each of forty windows, and fill most of it. (Whether a later flow gets its share too is measured in
+// docs/controllers.md.)
 func TestFairWithItself(t *testing.T) {
 	testenv.WholeScenario(t)
 	s, err := scenario.Parse("fair.yaml", []byte(`

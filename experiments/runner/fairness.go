@@ -9,8 +9,8 @@ import (
 // windows divides a run into windows of time, and tracks the flows that are active throughout a window.
 type windows struct {
 	window  vtime.Time // whole sampling intervals
-	waiting starting   // flows that have not been active at the end of a window
-	active  []underWay // flows that have been, and have not ended
+	waiting starting   // flows that were not yet active at the end of a window
+	active  []underWay // flows that were, and have not ended
 	tags    []string
 	index   map[string]int32 // of tags
 }
@@ -34,8 +34,8 @@ func newWindows(s *scenario.Scenario, order []int32, count vtime.Time) windows {
 	return w
 }
 
-// end ends a window if it is time, and reports whether it did. It calls add with what each flow that was active all
-// through the window delivered in it.
+// end ends a window if it is time, and reports whether it did. It calls add with the bytes that each flow active
+// throughout the window delivered in it.
 func (w *windows) end(now vtime.Time, flows flowSet, add func(tag int32, delivered float64)) bool {
 	if w.window == 0 || now%w.window != 0 {
 		return false
@@ -89,7 +89,7 @@ func (s *shares) jain() float64 {
 	return s.sum * s.sum / (float64(s.n) * s.squares)
 }
 
-// fairnessWindows is the number of windows in a scenario's duration.
+// fairnessWindows sets the number of windows in a scenario's duration.
 const fairnessWindows = 100
 
 func newFairness(s *scenario.Scenario, order []int32) *fairness {
@@ -129,7 +129,7 @@ type lowest struct {
 	least  []float64 // bytes for each flow and window; negative: no flow was active throughout a window
 }
 
-// lowestWindows is the number of windows in a scenario's duration.
+// lowestWindows sets the number of windows in a scenario's duration.
 const lowestWindows = 10
 
 func newLowest(s *scenario.Scenario, order []int32) *lowest {

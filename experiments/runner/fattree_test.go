@@ -16,7 +16,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// What the thesis' section 4.4.2 and HPCC's simulator say of the traffic, against what the scenario's seed draws.
+// TestLSTMFatTree checks the traffic that the scenario's seed draws against the thesis' section 4.4.2 and HPCC's
+// simulator.
 func TestLSTMFatTree(t *testing.T) {
 	s := mustLoad(t, "lstm-fattree")
 	normal, incast := s.Workloads[0].View, s.Workloads[1].View
@@ -33,7 +34,7 @@ func TestLSTMFatTree(t *testing.T) {
 	if incast.Flows != 34*60 || incast.Bytes != 34*60*500_000 {
 		t.Errorf("%d flows of incasts, %v; in the thesis 34 incasts happened", incast.Flows, incast.Bytes)
 	}
-	// The longest path: 6 links of 1 us, and the simulator's 240 ns of packets; the window is what fits into that.
+	// The longest path: 6 links of 1 us, and the simulator's 240 ns of packets. The window covers that time.
 	var most vtime.Time
 	for i := range s.Flows {
 		most = max(most, scenario.Environment(s.Topology, &s.Flows[i], cc.SwitchNeeds{}).BaseRTT)
@@ -58,9 +59,9 @@ func TestLSTMFatTree(t *testing.T) {
 	}
 }
 
-// TestFatTreeSizes: the sizes and the load of the fat-trees' workloads: Kolmogorov-Smirnov, which a right sample
-// exceeds by 2.23/sqrt(n) once in 10 000 times, and the payload over so many seeds that 1 % is three standard
-// deviations.
+// TestFatTreeSizes checks the sizes and the load of the fat-trees' workloads. The Kolmogorov-Smirnov statistic of a
+// correct sample exceeds 2.23/sqrt(n) once in 10 000 times. The payload is summed over so many seeds that 1 % is three
+// standard deviations.
 func TestFatTreeSizes(t *testing.T) {
 	testenv.WholeScenario(t)
 	t.Parallel()
@@ -114,7 +115,7 @@ func TestFatTreeSizes(t *testing.T) {
 	}
 }
 
-// part is the part of the flows that are at most so long, by bisection of the quantile.
+// part returns the fraction of flows up to a size, by bisection of the quantile.
 func part(sizes *workload.Sizes, size float64) float64 {
 	low, high := 0.0, 1.0
 	for range 50 {
@@ -127,8 +128,8 @@ func part(sizes *workload.Sizes, size float64) float64 {
 	return low
 }
 
-// TestFatTreePaths: a flow's packets take one of the equal paths, as ECMP has it, and flows between two pods use them
-// all.
+// TestFatTreePaths checks that a flow's packets take one of the equal paths, as under ECMP, and that flows between two
+// pods use all of them.
 func TestFatTreePaths(t *testing.T) {
 	for name, cores := range map[string]int{"hpcc-fat": 16, "tcd-fat": 25} {
 		plan, err := topologies.Builtin(name)
@@ -150,7 +151,7 @@ func TestFatTreePaths(t *testing.T) {
 	}
 }
 
-// TestDCONVariants: dcon-qcnm and dcon-window are dcon-websearch but for what their variants change.
+// TestDCONVariants checks that dcon-qcnm and dcon-window differ from dcon-websearch only in their variants.
 func TestDCONVariants(t *testing.T) {
 	base := mustLoad(t, "dcon-websearch")
 	for _, name := range []string{"dcon-qcnm", "dcon-window"} {

@@ -14,13 +14,13 @@ import (
 	"github.com/pausenet/pausenet/settings"
 )
 
-// runWasm is a built-in's run without root.
+// runWasm runs a built-in without root.
 func runWasm(t *testing.T, name, controller string, sets ...string) *outcome {
 	t.Helper()
 	return run(t, mustLoad(t, name, sets...), controller, Options{Plane: wasmplane.Open})
 }
 
-// kinds are the events of a run's events.csv, in order.
+// kinds returns the kinds of events in a run's events.csv, in order.
 func (o *outcome) kinds() (kinds []string) {
 	for _, row := range o.table("events.csv").Rows {
 		kinds = append(kinds, row["event"])
@@ -164,7 +164,7 @@ func TestFaultsWhateverIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestEveryFault: each kind of the table happens, and is undone.
+// TestEveryFault checks that each kind of fault in the table happens, and is repaired.
 func TestEveryFault(t *testing.T) {
 	values := map[schema.Kind]string{
 		schema.Flag: "true", schema.Number: "1/2", schema.Integer: "2", schema.Time: "3us", schema.Rate: "10Gbps",

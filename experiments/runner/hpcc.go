@@ -19,7 +19,7 @@ import (
 // ExportHPCC selects the files that HPCC's simulator writes: fct.txt and pfc.txt.
 const ExportHPCC = "hpcc"
 
-// hpccPFC is a PFC frame in the simulator's trace, at the port where it arrives.
+// hpccPFC represents a PFC frame in the simulator's trace, at the port where it arrives.
 type hpccPFC struct {
 	at    vtime.Time
 	port  topologies.PortID

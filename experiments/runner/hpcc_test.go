@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestHPCCExport holds fct.txt and pfc.txt against what the simulator's formulas give by hand, and against our own
+// TestHPCCExport checks fct.txt and pfc.txt against the simulator's formulas, computed by hand, and against our own
 // files.
 func TestHPCCExport(t *testing.T) {
 	s := mustLoad(t, lab.HPCCFolder(t, lab.HPCCTopology, lab.HPCCFlows, lab.HPCCScenario))
@@ -102,8 +102,8 @@ func TestHPCCExport(t *testing.T) {
 	}
 }
 
-// TestImportTellsOfEachMark: in an imported scenario's run receivers tell of every marked packet, as the simulator's
-// do; those of DCQCN's paper at most once in 50 us.
+// TestImportNotifiesOfEachMark checks that in a run of an imported scenario receivers send a CNP for every marked
+// packet, as the simulator's do; those of DCQCN's paper send at most one in 50 us.
 func TestImportTellsOfEachMark(t *testing.T) {
 	dir := t.TempDir()
 	topology, flows := filepath.Join(dir, "topo.txt"), filepath.Join(dir, "flow.txt")

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestIdealFCT compares the ideal of a flow of any size with the one by hand. Middle packets are added up past the
-// first few, which the sizes beyond 64 packets show.
+// TestIdealFCT compares the ideal FCT of a flow of any size with one computed by hand. Past the first few packets, the
+// code adds up the middle ones; sizes beyond 64 packets test that.
 func TestIdealFCT(t *testing.T) {
 	const delay = 1500 * vtime.Nanosecond
 	for _, c := range []struct {

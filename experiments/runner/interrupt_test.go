@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// looping is a congestion control that never comes back from its first packet.
+// looping implements a congestion control that never returns from its first packet.
 type looping struct{ cc.Controller }
 
 func (looping) OnSent(now vtime.Time, payload int) {
@@ -30,8 +30,8 @@ func (looping) OnSent(now vtime.Time, payload int) {
 	}
 }
 
-// TestLoopingController: a run whose congestion control does not come back ends on a signal, and is marked partial. It
-// is made in a process of its own, which is this test once more.
+// TestLoopingController checks that a run whose congestion control does not return ends on a signal, and is marked
+// partial. The run is a process of its own: this test once more.
 func TestLoopingController(t *testing.T) {
 	const variable = "PAUSENET_LOOPING_TEST"
 	if folder := os.Getenv(variable); folder != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestLowestGoodput: a flow alone has its line's share of payload in each tenth of a run, 0 in one in which its link is
-// down all through, and a tag whose flows end within a tenth has none.
+// TestLowestGoodput checks that a flow alone gets its link's payload rate in each tenth of a run, and 0 in a tenth in
+// which its link is down throughout. A tag whose flows end within a tenth has no value.
 func TestLowestGoodput(t *testing.T) {
 	for _, c := range []struct {
 		name, faults string

@@ -34,15 +34,15 @@ func TestLSTMIncast(t *testing.T) {
 	}
 }
 
-// unexplained are the thesis' figures that are further than a quarter from ours; docs/results/lstm-pid.md says what is
-// known.
+// unexplained lists the thesis' figures that differ from ours by more than a quarter; docs/results/lstm-pid.md
+// discusses them.
 var unexplained = map[[2]string]bool{
 	{"timely", "rtt_sampled_max"}:       true,
 	{"lstm-pid-7us", "rtt_sampled_max"}: true,
 }
 
-// TestLSTMFigures: every figure of the thesis that the scenario carries is within a quarter of what its settings give,
-// but for those known not to be, which must not come right unnoticed.
+// TestLSTMFigures checks that every figure of the thesis in the scenario is within a quarter of our result, except for
+// the known ones. Those must still differ, so that an improvement does not go unnoticed.
 func TestLSTMFigures(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "lstm-incast")
@@ -66,8 +66,8 @@ func TestLSTMFigures(t *testing.T) {
 	}
 }
 
-// TestDynamicThresholdLosesNothing: without congestion control twenty ports are paused and resumed against a threshold
-// that each of them moves. Headroom for what is in flight, here three times rate times delay, is enough.
+// TestDynamicThresholdLosesNothing pauses and resumes twenty ports without congestion control, against a threshold that
+// each of them moves. Headroom for the bytes in flight, here three times rate times delay, is enough.
 func TestDynamicThresholdLosesNothing(t *testing.T) {
 	testenv.WholeScenario(t)
 	r := run(t, mustLoad(t, "lstm-incast", "duration=3ms", "drain=false"), "none", Options{Plane: wasmplane.Open})

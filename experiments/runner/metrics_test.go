@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// TestMetrics: every metric has a figure of a run, is what its name says where the summary has it, and is in the
-// documents.
+// TestMetrics checks that every metric has a value in a run, equals the field of the summary that it names, and is
+// documented.
 func TestMetrics(t *testing.T) {
 	sum := measure.Summary{
 		VirtualNS: 2e6, PeakIngress: 11,

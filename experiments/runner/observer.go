@@ -11,12 +11,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Observer writes files of its own about a run. The runner calls its functions between two events of the engine; those
-// that are nil are left out. An observer must not change the run.
+// Observer writes its own files about a run. The runner calls its functions between two events of the engine; nil
+// functions are skipped. An observer must not change the run.
 type Observer struct {
-	// Files holds what the manifest says about the observer's files, by name. Complete may still add to it.
+	// Files describes the observer's files for the manifest, by name. Complete may still add to it.
 	Files map[string]string
-	// Tracer receives each step of the engine; nil: nothing. One observer of a run at most has one.
+	// Tracer receives each step of the engine; nil: none. At most one observer of a run has a tracer.
 	Tracer engine.Tracer
 	// OneProcessor restricts the run to one processor: the observer needs frames in order.
 	OneProcessor bool
@@ -65,10 +65,10 @@ func (o *Observed) SampleFlows(of func(*scenario.Flow) bool) func(now vtime.Time
 	return func(now vtime.Time, report ReportFlow) { s.sample(now, o.run.flows(), report) }
 }
 
-// FlowState is a flow that has started.
+// FlowState describes a flow that has started.
 type FlowState struct {
 	Flow            int
-	Start, Finished vtime.Time // Finished: vtime.Never while it goes on
+	Start, Finished vtime.Time // Finished: vtime.Never until it ends
 	Delivered       int64      // payload bytes
 }
 
@@ -86,10 +86,10 @@ func (o *Observed) EachStarted(f func(*FlowState)) {
 // starting iterates over the flows that of selects.
 func (r *runner) starting(of func(*scenario.Flow) bool) starting {
 	flows := r.Scenario.Flows
-	return starting{flows: flows, order: byStart(flows), of: of, begun: &r.recorder.begun}
+	return starting{flows: flows, order: byStart(flows), of: of, started: &r.recorder.started}
 }
 
-// observers are the observers of one run.
+// observers holds the observers of one run.
 type observers []*Observer
 
 // observe makes the run's observers.

@@ -31,8 +31,8 @@ func ended(t *testing.T, yaml string, look func(s *scenario.Scenario, e *engine.
 	}
 }
 
-// TestOwnController: each flow is under its own congestion control, and carries what that needs, beside flows that
-// carry nothing of it.
+// TestOwnController runs each flow under its own congestion control. Packets carry the headers that this control needs,
+// and other flows' packets do not.
 func TestOwnController(t *testing.T) {
 	ended(t, `
 topology: {delay: 1us, star: {hosts: 4, rate: 40Gbps}}
@@ -64,8 +64,8 @@ flows:
 	})
 }
 
-// TestTwoQPs: on two spines of half the host's rate, a flow that has one QP a spine has twice of what it has with one,
-// and its FCT is the last QP's. Alone, it takes no longer than it needs: its slowdown is 1.
+// TestTwoQPs runs flows over two spines with half the host's rate each. A flow with one QP per spine gets twice the
+// rate of a flow with one QP, and its FCT is the last QP's. A flow alone has a slowdown of 1.
 func TestTwoQPs(t *testing.T) {
 	fct := map[string]float64{}
 	for _, qps := range []string{"", ", qps: {count: 2, via: [spine0, spine1]}", ", qps: {count: 2, via: [spine0]}"} {
@@ -143,8 +143,8 @@ flows:
 	})
 }
 
-// TestStop: a flow sends nothing from its stop on, and ends when what it had sent is acknowledged; it has no completion
-// time, and is no fault.
+// TestStop checks that a flow sends nothing after its stop, and ends when its data in flight is acknowledged. It has no
+// completion time, and does not count as a failure.
 func TestStop(t *testing.T) {
 	const stop = 200 * vtime.Microsecond
 	for _, size := range []string{"unbounded", "10MB"} {

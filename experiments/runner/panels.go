@@ -44,15 +44,15 @@ type portPauses struct {
 	by   [classes]history[int64]
 }
 
-// group is the flows that share a line of goodput.
+// group represents the flows that share a line of goodput.
 type group struct {
 	tag      string
 	priority uint8
 	apart    bool // the tag also has flows of another priority
 }
 
-// history is a number over time, without the samples at which it did not change. Histories of queues, of which there
-// are many, use 32 bits.
+// history records a number over time, without the samples at which it did not change. Histories of queues, of which
+// there are many, use 32 bits.
 type history[V uint32 | int64] struct {
 	from    int // first sample
 	changes []change[V]
@@ -115,7 +115,7 @@ func newOverview(s *scenario.Scenario, r *recorder) *overview {
 	}
 	o.delivered, o.ended = make([]history[int64], len(o.groups)), make([]int64, len(o.groups))
 	o.waiting = starting{
-		flows: s.Flows, order: byStart(s.Flows), begun: &r.begun,
+		flows: s.Flows, order: byStart(s.Flows), started: &r.started,
 		of: func(*scenario.Flow) bool { return true },
 	}
 	return o
@@ -204,7 +204,7 @@ func (o *overview) forget() {
 	}
 }
 
-// chosen is a default panel with its points.
+// chosen holds a default panel with its points.
 type chosen struct {
 	scenario.Panel
 	points []rundir.Points

@@ -45,7 +45,7 @@ func runText(t *testing.T, text string) (*rundir.Manifest, *Result, string) {
 	return m, r, dir
 }
 
-// outline is panels in a line each: "title: series; series".
+// outline returns a line for each panel: "title: series; series".
 func outline(panels []scenario.PanelView) (all []string) {
 	for i := range panels {
 		var labels []string
@@ -176,7 +176,7 @@ func checkQueues(t *testing.T, m *rundir.Manifest, r *Result, dir string) {
 	}
 }
 
-// TestDefaultPauses compares the rates of PAUSE frames and of goodput with what the run counted.
+// TestDefaultPauses compares the rates of PAUSE frames and of goodput with the run's counts.
 func TestDefaultPauses(t *testing.T) {
 	m, r, _ := runText(t, pausingFabric+"flows: [{tag: incast, from: h1..h3, to: h4, size: 2MB}, {tag: victim, from: h0, to: h5, "+
 		"size: 1MB}]\n")

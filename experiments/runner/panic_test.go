@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// panicky is a congestion control that panics in the method of a name.
+// panicky implements a congestion control that panics in the named method.
 type panicky struct {
 	cc.Controller
 	in    string

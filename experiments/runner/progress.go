@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// progressEvery is the wall-clock time between two calls of a Progress.
+// progressEvery sets the wall-clock time between two calls of a Progress.
 const progressEvery = 100 * time.Millisecond
 
 // watch returns a Watch that ends a run with the context's error when it is cancelled, and calls progress, which may

@@ -20,9 +20,9 @@ var (
 	under     = flag.String("projection.cc", "dcqcn", "its congestion control")
 )
 
-// stopwatch is a pool of one goroutine, which drives one partition after the other as if there were several workers. It
-// says how long they would have taken: each takes its own share and then what nobody has begun, and all wait for the
-// last.
+// stopwatch replaces the pool of workers by one goroutine, which drives one partition after the other. From the time of
+// each it computes how long several workers would have taken: each takes its own share and then partitions that nobody
+// has started, and all wait for the last.
 type stopwatch struct {
 	workers int
 	clocks  []time.Duration // of each worker's, in the present call
@@ -43,7 +43,7 @@ func (s *stopwatch) Useful(events, most int) int {
 
 func (s *stopwatch) PhaseDone(int64) {}
 
-// Do is one call.
+// Do drives all partitions once.
 func (s *stopwatch) Do(workers int, shares [][]int32, drive func(worker int, partition int32)) {
 	clear(s.clocks)
 	clear(s.next)
@@ -77,7 +77,7 @@ func (s *stopwatch) Do(workers int, shares [][]int32, drive func(worker int, par
 	s.calls++
 }
 
-// BenchmarkProjection says what a run would take with more processors than there are: see docs/performance.md.
+// BenchmarkProjection estimates the time of a run with more processors than the machine has: see docs/performance.md.
 func BenchmarkProjection(b *testing.B) {
 	if *projected == "" {
 		b.Skip("no -projection.scenario")

@@ -15,7 +15,7 @@ import (
 // flowSet holds a run's flows, each with all of its QPs, which are flows of the engine.
 type flowSet struct {
 	qps  []engine.Flow     // each flow's first QP, followed by all others
-	more map[int32][]int32 // the others, for flows with several; nil: no flow has several
+	more map[int32][]int32 // the others, for flows with several QPs; nil: every flow has one
 	n    int
 }
 

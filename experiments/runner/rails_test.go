@@ -7,10 +7,10 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestRails: over rails a ring's flows have their links to themselves, but for the ACKs of those that come in: 84 B of
-// line time beside 1106 B of a full packet's (Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4 and 24 on the wire each; 1000
-// of payload, or an AETH of 4), which makes 1.076 times the time alone. On the plain leaf-spine two flows of some leaf
-// have one link up, so that one of them at least takes twice that time.
+// TestRails checks that over rails a ring's flows have their links to themselves, except for the ACKs of incoming
+// flows. An ACK takes 84 B of line time beside 1106 B of a full packet (Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4 and
+// 24 on the wire each; 1000 of payload, or an AETH of 4). That makes 1.076 times the time alone. On the plain
+// leaf-spine two flows of some leaf share an uplink, so at least one of them takes twice that time.
 func TestRails(t *testing.T) {
 	most := func(name string) (most float64) {
 		s, err := scenario.Load(name, nil)
@@ -27,7 +27,8 @@ func TestRails(t *testing.T) {
 	}
 }
 
-// TestRepairsOfSecondPorts: what the NICs of hosts' second ports repair is counted as that of the first ones.
+// TestRepairsOfSecondPorts checks that retransmissions by the NICs of hosts' second ports are counted like those of the
+// first ones.
 func TestRepairsOfSecondPorts(t *testing.T) {
 	const rails = `
 topology: {rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2, rate: 10Gbps}}

@@ -22,12 +22,12 @@ type recorder struct {
 	priority uint8             // of data, by the hosts' settings; single values in events apply to it
 	data     []uint8           // all priorities of data, by number; samples cover these
 	ports    []topologies.PortID
-	texts    []portText         // of ports and data, by port first
+	texts    []portText         // last rows of ports.csv, by port and priority
 	sampled  map[string]bool    // tags of sampled flows; nil: all
 	tallies  map[tallied]*tally // for panels
 	flows    flowSamples
 
-	overview *overview // nil: the scenario sets the report's panels
+	overview *overview // nil if the scenario sets the report's panels
 
 	series [][]rundir.Points
 	totals [][]float64 // running totals at the series' last points
@@ -36,10 +36,10 @@ type recorder struct {
 
 	rtt       *rttRecorders
 	pfc       pfcTotals
-	hpcc      *hpccTrace // nil unless it is exported
+	hpcc      *hpccTrace // nil unless exported
 	observers observers
 	ended     int
-	begun     []begun // flows started by operations, in order
+	started   []startedFlow // flows started by operations, in order
 
 	events map[string]int // of the fabric, by kind
 	checks *checkpoints   // nil: no other run is compared with this one
@@ -64,7 +64,7 @@ type portPause struct {
 	paused          vtime.Time
 	since           [8]vtime.Time
 	on              [8]bool
-	// when the last PAUSE at a switch's port expires; vtime.Never: there has been none since
+	// time at which the last PAUSE at a switch's port expires; vtime.Never: none has arrived since
 	until [8]vtime.Time
 }
 
@@ -78,9 +78,9 @@ func newRecorder(s *scenario.Scenario, workers int) *recorder {
 		fairness: newFairness(s, order), lowest: newLowest(s, order),
 	}
 	some := func(of func(*scenario.Flow) bool) starting {
-		return starting{flows: s.Flows, order: order, of: of, begun: &r.begun}
+		return starting{flows: s.Flows, order: order, of: of, started: &r.started}
 	}
-	r.fairness.waiting.begun, r.lowest.waiting.begun = &r.begun, &r.begun
+	r.fairness.waiting.started, r.lowest.waiting.started = &r.started, &r.started
 	if len(r.ports) == 0 {
 		for _, id := range s.Topology.Switch {
 			r.ports = append(r.ports, s.Topology.Nodes[id].Ports...)
@@ -160,7 +160,7 @@ func (r *recorder) sample(now vtime.Time) {
 	}
 }
 
-// stillSamples is the number of samples without a packet-hop after which a draining fabric is no longer sampled.
+// stillSamples sets the number of samples without a packet-hop after which a draining fabric is no longer sampled.
 const stillSamples = 1000
 
 // moves reports whether to sample after the scenario's time. Otherwise, a stopped flow would fill the disk with equal
@@ -176,7 +176,7 @@ func (r *recorder) moves() bool {
 	return r.still < stillSamples
 }
 
-// portText is the last row of ports.csv of one priority of a port. Most samples repeat the sample before, so the text
+// portText holds the last row of ports.csv of one priority of a port. Most samples equal the previous one, so the text
 // of the row is kept.
 type portText struct {
 	queue, ingress uint64
@@ -297,7 +297,7 @@ func (r *recorder) FlowDone(vtime.Time, int) { r.ended++ }
 // FlowStarted implements engine.Observer.
 func (r *recorder) FlowStarted(now vtime.Time, flow int) {
 	if flow < len(r.scenario.Flows) { // not a further QP
-		r.begun = append(r.begun, begun{int32(flow), now})
+		r.started = append(r.started, startedFlow{int32(flow), now})
 	}
 }
 
@@ -381,7 +381,7 @@ func (r *recorder) PFCReceived(c engine.PFCArrival) {
 	if p := r.pfc.byPort[int(r.scenario.Topology.Ports[c.Port].Peer)]; p != nil && c.Pause {
 		p.until[c.Priority] = c.Until
 	}
-	r.congestion.came(c, c.Priority == r.priority)
+	r.congestion.pfcArrived(c, c.Priority == r.priority)
 }
 
 // pausedTime returns how long a port has paused its peer, up to now.

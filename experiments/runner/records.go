@@ -87,15 +87,15 @@ type starting struct {
 	flows []scenario.Flow
 	order []int32 // byStart
 	of    func(*scenario.Flow) bool
-	gone  int // number of flows of the order already returned
-	// begun are the waiting flows that have started, in order, some of which it has already returned; nil: there are
-	// none.
-	begun     *[]begun
-	goneBegun int
+	seen  int // number of flows of the order already returned
+	// started lists the dependent flows that have started, in order; nil: there are none. The first startedSeen of them
+	// have already been returned.
+	started     *[]startedFlow
+	startedSeen int
 }
 
-// begun is a flow that an operation has started.
-type begun struct {
+// startedFlow represents a flow that an operation has started.
+type startedFlow struct {
 	flow int32
 	at   vtime.Time
 }
@@ -112,29 +112,29 @@ func (s *starting) before(at vtime.Time) (flow int, ok bool) {
 
 // next returns the next of all flows that starts before a time; -1: there is none.
 func (s *starting) next(at vtime.Time) int {
-	if s.gone < len(s.flows) {
-		flow := s.gone
+	if s.seen < len(s.flows) {
+		flow := s.seen
 		if s.order != nil {
-			flow = int(s.order[s.gone])
+			flow = int(s.order[s.seen])
 		}
-		if start := s.flows[flow].Start; start < at && !s.waited(start) {
-			s.gone++
+		if start := s.flows[flow].Start; start < at && !s.dependent(start) {
+			s.seen++
 			return flow
 		}
 	}
-	if s.waited(at) {
-		s.goneBegun++
-		return int((*s.begun)[s.goneBegun-1].flow)
+	if s.dependent(at) {
+		s.startedSeen++
+		return int((*s.started)[s.startedSeen-1].flow)
 	}
 	return -1
 }
 
-// waited reports whether the next flow is one that waited and started before a time.
-func (s *starting) waited(at vtime.Time) bool {
-	return s.begun != nil && s.goneBegun < len(*s.begun) && (*s.begun)[s.goneBegun].at < at
+// dependent reports whether the next flow is a dependent one that started before a time.
+func (s *starting) dependent(at vtime.Time) bool {
+	return s.started != nil && s.startedSeen < len(*s.started) && (*s.started)[s.startedSeen].at < at
 }
 
-// underWay is a flow that had started and not ended at the last sample.
+// underWay represents a flow that had started and not ended at the last sample.
 type underWay struct {
 	flow   int32
 	tag    int32 // index of the tag in fairness

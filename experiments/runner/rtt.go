@@ -46,7 +46,7 @@ func (l workerRTTs) sum() *rttRecorder {
 type flowRTT struct {
 	all  *rttRecorders
 	from vtime.Time                // arrival of the last sample's ACK
-	tell func(now, rtt vtime.Time) // called with each sample; nil: not
+	tell func(now, rtt vtime.Time) // called with each sample; nil: no call
 }
 
 // Record records the RTT of a packet whose ACK has just arrived.
@@ -62,7 +62,7 @@ func (f *flowRTT) Record(worker int, now, rtt vtime.Time) {
 	}
 }
 
-// rttRecorder is a distribution of RTT samples. Its memory does not grow with them.
+// rttRecorder holds a distribution of RTT samples. Its memory does not grow with their number.
 type rttRecorder struct {
 	histogram *hdrhistogram.Histogram // in ns, with three significant digits
 	sum       vtime.Time
@@ -70,8 +70,7 @@ type rttRecorder struct {
 	count     int64
 }
 
-// longestRTT is the upper end of the histogram, in ns. Longer samples count as this, except in the mean and the
-// maximum.
+// longestRTT limits the histogram, in ns. Longer samples count as this, except in the mean and the maximum.
 const longestRTT = 10_000_000_000
 
 func newRTTRecorder() *rttRecorder {

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSampledRTT: the samples are those of a sender that keeps the thesis' rule literally, with a flag for the pending
-// sample which it looks at as it sends.
+// TestSampledRTT compares the samples with those of a sender that follows the thesis' rule literally: it keeps a flag
+// for the pending sample, and checks it at each packet sent.
 func TestSampledRTT(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -36,27 +36,28 @@ type Options struct {
 	// Plane opens the plane, such as the kernel's (kernel.Opener); nil: wasmplane.Open, the plane in this process.
 	Plane plane.Opener
 	Seed  uint64
-	// Directory is the folder for the run's files; Run creates it.
+	// Directory names the folder for the run's files; Run creates it.
 	Directory string
-	// Within is the part of Directory that the user named. Run follows no link that leads out of it. Empty: Directory.
+	// Within names the part of Directory that the user gave. Run follows no link that leads out of it. Empty:
+	// Directory.
 	Within string
 	// Export names a simulator whose result files are written, too (ExportHPCC); empty: none.
 	Export string
 	// Observers write further files about the run: see package observe.
 	Observers []NewObserver
-	// Version is pausenet's version, Command the user's command, and Build distinguishes builds of one version; all go
-	// into the manifest.
+	// Version holds pausenet's version, Command the user's command, and Build distinguishes builds of one version; all
+	// are written into the manifest.
 	Version, Command, Build string
-	// Sets are the user's settings ("path=value"), for the manifest.
+	// Sets lists the user's settings ("path=value"), for the manifest.
 	Sets []string
 	// CheckSets checks each of Sets that configures a mechanism: it repeats the scenario without it, up to the first
 	// sample at which the two runs differ.
 	CheckSets bool
-	// Compared says that the same settings also apply to runs under other congestion controls.
+	// Compared is true if the same settings also apply to runs under other congestion controls.
 	Compared bool
 
 	Progress engine.Progress
-	// Processors is the number of processors for the run; 0: all of the machine's, shared equally by concurrent runs
+	// Processors sets the number of processors for the run; 0: all of the machine's, shared equally by concurrent runs
 	// of a suite or sweep. Results do not depend on it. The kernel plane uses one, and so does a run with an observer
 	// that needs frames in order.
 	Processors int
@@ -65,7 +66,7 @@ type Options struct {
 	// machines have equal files.
 	Anywhere bool
 
-	Begun func() // called before files of an earlier run are removed
+	Replacing func() // called before files of an earlier run are removed
 }
 
 // Result holds the results of one run.
@@ -75,7 +76,7 @@ type Result struct {
 	Summary    measure.Summary
 	// Panels holds the points of the scenario's panels, one slice of series for each panel.
 	Panels [][]rundir.Points
-	// Unlike is the fingerprint of the run that this one replaced, if that had the same configuration, seed and
+	// Unlike holds the fingerprint of the run that this one replaced, if that had the same configuration, seed and
 	// version but another fingerprint; empty otherwise.
 	Unlike string
 	// Idle lists the user's settings that changed nothing, among the checked ones (Options.CheckSets).
@@ -114,9 +115,9 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	return result, errors.Join(environmental(err), r.plane.Close())
 }
 
-// collect frees memory that a large fabric no longer needs: at the start of the run what set it up, at its end the
-// frames, after it the engine and the plane. The garbage collector alone would run only after the process has doubled
-// in size.
+// collect frees memory that a large fabric no longer needs: at the start of the run the data of the setup, at its end
+// the frames, after it the engine and the plane. The garbage collector alone would run only after the process has
+// doubled in size.
 func collect(plan *topologies.Plan) {
 	const large = 10_000 // ports
 	if len(plan.Ports) >= large {
@@ -191,12 +192,12 @@ type runner struct {
 	engine      *engine.Engine
 	recorder    *recorder
 	observers   observers
-	watching    *Watching      // nil: no code learns from the run
+	watching    *Watching      // nil unless code learns from the run
 	records     flowRecords    // of the flows, set at the end of the run
 	linkRows    []measure.Link // likewise
 	stopped     []int          // likewise: flows that can never end
 	idle        []string       // likewise: the user's settings that changed nothing
-	already     []string       // likewise: those with the value that the scenario already has
+	already     []string       // likewise: settings with the value that the scenario already has
 	operations  Operations
 	collectives []collectiveRun
 }
@@ -212,8 +213,8 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		return nil, fmt.Errorf("cannot create the results: %w", err)
 	}
 	defer shutdown.Finally(func() { _ = m.MarkPartial() })()
-	if r.options.Begun != nil {
-		r.options.Begun()
+	if r.options.Replacing != nil {
+		r.options.Replacing()
 	}
 	out, err := rundir.Create(r.folder)
 	if err != nil {

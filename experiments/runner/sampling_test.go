@@ -68,8 +68,8 @@ flows: [{tag: incast, from: h0..h3, to: h4, size: 90KB, count: 4, interval: 71us
 	}
 }
 
-// TestLateFlow: a flow that starts after a long silence, as the last thing before the run's time is up, is not taken
-// for stuck; nor is one whose next packet is far off, or whose retransmission is.
+// TestLateFlow checks that a flow is not reported as stuck if it starts after a long silence, just before the run's
+// time is up, or if its next packet or retransmission is far in the future.
 func TestLateFlow(t *testing.T) {
 	for name, text := range map[string]string{
 		"late": `

@@ -28,22 +28,22 @@ type spread struct {
 	longest *Hold        // the first of maximum depth
 }
 
-// Hold is one time that PFC paused an egress port.
+// Hold represents an interval during which PFC paused an egress port.
 type Hold struct {
 	Port     topologies.PortID
 	Priority uint8
-	From, To vtime.Time // To: vtime.Never while it lasts
+	From, To vtime.Time // To: vtime.Never until it ends
 	Depth    int        // number of hops from the root; 1: the port's peer is the root
 	By       *Hold      // at the switch that paused the port; nil: that switch is the root
 }
 
-// classes is the number of priorities of PFC.
+// classes counts the priorities of PFC.
 const classes = 8
 
 // lastHolds holds the last hold of an egress port for each priority.
 type lastHolds [classes]*Hold
 
-// way is a path through a switch: in by one port, out by another.
+// way represents a path through a switch, by its ingress and egress port.
 type way struct{ in, out topologies.PortID }
 
 func newSpread(plan *topologies.Plan) *spread {
@@ -58,7 +58,8 @@ func (s *spread) hold(port topologies.PortID, priority uint8) *Hold {
 	return nil
 }
 
-// goes reports whether packets may take a way, on the shortest paths to any host from the switch or host before it.
+// goes reports whether packets may take a path through a switch, on the shortest paths to any host from the switch or
+// host before it.
 func (s *spread) goes(w way) bool {
 	goes, known := s.ways[w]
 	if s.anyWay || known {

@@ -23,7 +23,8 @@ import (
 
 const us = vtime.Microsecond
 
-// chainPlan is a line of three switches with a host each, and a second host at the last: a - s0 - s1 - s2 - c, b at s1.
+// chainPlan returns a line of three switches with a host each, and a second host at the last: a - s0 - s1 - s2 - c, b
+// at s1.
 func chainPlan(t *testing.T) (plan *topologies.Plan, port func(from, to string) topologies.PortID) {
 	t.Helper()
 	plan, err := topologies.Parse("chain", []byte(`
@@ -141,8 +142,9 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s
 	}
 }
 
-// TestSpreadGoesWherePacketsGo: what comes down to a leaf does not go up again, so a hold above the leaf is not the
-// cause of another one above it; once routes have changed it may be.
+// TestSpreadGoesWherePacketsGo checks that PAUSE only spreads along paths of packets. Packets that arrive at a leaf
+// from above do not leave upwards again, so a hold above the leaf does not cause another one above it. After a change
+// of routes it may.
 func TestSpreadGoesWherePacketsGo(t *testing.T) {
 	plan, err := topologies.Parse("leafspine", []byte("leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 1}"))
 	if err != nil {
@@ -192,13 +194,13 @@ func TestSpreadEndsAtHosts(t *testing.T) {
 }
 
 func TestStretches(t *testing.T) {
-	var s stretches
+	var s intervals
 	s.add(10, 20, 5)
-	s.add(24, 30, 5) // nearer than the gap: one stretch
+	s.add(24, 30, 5) // nearer than the gap: one interval
 	s.add(40, 50, 5)
 	s.begin(70, 5)
 	s.begin(72, 5) // open already
-	if !slices.Equal(s, stretches{{10, 30}, {40, 50}, {70, vtime.Never}}) {
+	if !slices.Equal(s, intervals{{10, 30}, {40, 50}, {70, vtime.Never}}) {
 		t.Fatalf("%v", s)
 	}
 	for _, c := range []struct {
@@ -258,8 +260,8 @@ func TestJain(t *testing.T) {
 	}
 }
 
-// TestFairnessOfConstantRates: two flows of one tag at 10 and 30 Gb/s, one of which ends early, and one of another tag.
-// Their index is 40^2/(2*(10^2+30^2)) = 0.8 in every window, and there is none once one is alone.
+// TestFairnessOfConstantRates runs two flows of one tag at 10 and 30 Gb/s, one of which ends early, and one of another
+// tag. The index is 40^2/(2*(10^2+30^2)) = 0.8 in every window with both, and undefined once one is alone.
 func TestFairnessOfConstantRates(t *testing.T) {
 	o := run(t, parse(t, `
 topology: {rate: 100Gbps, delay: 1us, star: {hosts: 6}}
@@ -282,8 +284,8 @@ expect_unused: [pfc, ecn, controller]
 	}
 }
 
-// TestVictimsOfSlowReceiver: of a host's two flows the one to the slow receiver slows the other, whose receiver is
-// idle.
+// TestVictimsOfSlowReceiver runs two flows of one host. The flow to the slow receiver slows down the other, whose
+// receiver is idle.
 func TestVictimsOfSlowReceiver(t *testing.T) {
 	o := run(t, parse(t, `
 topology: {rate: 25Gbps, delay: 1us, star: {hosts: 3}}
@@ -478,8 +480,8 @@ expect_unused: [pfc, ecn, controller]
 	}
 }
 
-// TestQueuesUnderPAUSEOfAnotherPriority: PAUSEs that hold no data take nothing from what is known of a port's queue,
-// nor from when it was congested.
+// TestQueuesUnderPAUSEOfAnotherPriority checks that PAUSEs of a priority without data change neither the recorded
+// queues of a port nor its time of congestion.
 func TestQueuesUnderPAUSEOfAnotherPriority(t *testing.T) {
 	text := `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
@@ -511,8 +513,8 @@ expect_unused: [pfc, ecn, controller, faults]
 	}
 }
 
-// TestCongestionAfterPAUSERanOut: a port whose last PAUSE has run out, as those of a malfunctioning NIC do without a
-// RESUME, is as free as any.
+// TestCongestionAfterPAUSERanOut checks that a port whose last PAUSE has expired without a RESUME, as those of a
+// malfunctioning NIC do, counts as free.
 func TestCongestionAfterPAUSERanOut(t *testing.T) {
 	o := run(t, parse(t, `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}

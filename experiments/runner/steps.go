@@ -65,7 +65,7 @@ func (o *Operations) Of(flow int) (send, receive int32) {
 	return int32(o.base[i]) + m.Send + 1, int32(o.base[i]) + m.Receive + 1
 }
 
-// graphRun is a workload of dependent flows after a run.
+// graphRun holds the results of a workload of dependent flows.
 type graphRun struct {
 	*runner
 	w     *scenario.Workload
@@ -119,7 +119,7 @@ func (r *runner) summariseSteps(sum *measure.Summary) {
 	}
 }
 
-// collectiveRun is a collective operation of a workload.
+// collectiveRun holds the results of a collective operation of a workload.
 type collectiveRun struct {
 	tag   string
 	ranks int
@@ -232,7 +232,7 @@ func (g *graphRun) job() measure.JobSummary {
 	return j
 }
 
-// judgeOperations reports operations that wait for ever, or for which the run was too short.
+// judgeOperations reports operations that wait forever, or for which the run was too short.
 func (r *runner) judgeOperations(v *measure.Verdict) {
 	open := r.engine.OpenOperations()
 	if open == 0 {

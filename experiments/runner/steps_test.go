@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// idle is a star of so many hosts at 40 Gbps and 1 us, where a receiver acknowledges whole messages.
+// idle returns a star of so many hosts at 40 Gbps and 1 us. Receivers acknowledge whole messages.
 func idle(hosts int, workload string) string {
 	return fmt.Sprintf(`
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: %d}}
@@ -31,7 +31,7 @@ workloads: [%s]
 `, hosts, workload)
 }
 
-// on is how long a frame takes on a wire of 40 Gbps: its bytes without FCS, and FCS 4, preamble 8 and gap 12 (IEEE
+// on returns how long a frame takes on a link of 40 Gbps: its bytes without FCS, and FCS 4, preamble 8 and gap 12 (IEEE
 // 802.3 clause 4).
 func on(frame int64) vtime.Time { return (40 * units.Gbps).TimeFor(frame + 24) }
 
@@ -42,9 +42,9 @@ const (
 	cable   = vtime.Microsecond
 )
 
-// delivery is how long a message takes over two links by itself: all of its packets of 1000 bytes leave one after the
-// other, and the last goes on from the switch when it has arrived there. That is so if no packet takes longer than the
-// last, or the first does and is the only other such: each waits at the switch for nothing.
+// delivery returns how long a message alone takes over two links. All of its packets of 1000 bytes leave one after the
+// other, and the switch forwards the last when it has arrived. That holds if no packet takes longer than the last, or
+// if only the first does and there are two: then no packet waits at the switch.
 func delivery(size int64) vtime.Time {
 	t, last := vtime.Time(0), int64(0)
 	first := vtime.Time(0)
@@ -64,14 +64,17 @@ func delivery(size int64) vtime.Time {
 	return t + cable + late + on(last) + cable
 }
 
-// TestClosedForms: on an idle fabric, all-reduces take what their authors' cost models say, with this fabric's times in
-// place of alpha and beta, to the picosecond. A step begins as its rank has the message of the one before: the
-// acknowledgement of that leaves first, as it has priority, and what it takes at the sender's port comes on top. The
-// collective ends as the last message has been acknowledged.
+// TestClosedForms checks that all-reduces on an idle fabric take the time of their authors' cost models, with this
+// fabric's times in place of alpha and beta, to the picosecond. A step starts when its rank has received the previous
+// step's message. The acknowledgement of that message has priority and leaves first, so the sender's port adds its
+// time. The collective ends when the last message is acknowledged.
 //
-// Ring (Patarasuk and Yuan 2009): 2(n-1) steps of size/n. Halving-doubling (Thakur, Rabenseifner and Gropp 2005,
-// section 4.5): log2 n steps of size/2, size/4 ... size/n, and the same in reverse. All-to-all by pairwise exchange
-// (the same, section 4.2): n-1 rounds of size/n.
+// Ring (Patarasuk and Yuan 2009): 2(n-1) steps of size/n.
+//
+// Halving-doubling (Thakur, Rabenseifner and Gropp 2005, section 4.5): log2 n steps of size/2, size/4 ... size/n, and
+// the same in reverse.
+//
+// All-to-all by pairwise exchange (the same, section 4.2): n-1 rounds of size/n.
 func TestClosedForms(t *testing.T) {
 	ack := on(ackWire)
 	back := 2 * (ack + cable)
@@ -104,9 +107,9 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// TestTimesOnAStar: collectives take what testdata/collectives.py of package collective computes: where all ranks do
-// the same at once, its closed forms to the picosecond; where messages share ports, its packet-by-packet model of the
-// star to within 2 %, as turns at a host's port may begin with another message.
+// TestTimesOnAStar compares the times of collectives with those that testdata/collectives.py of package collective
+// computes. If all ranks act at once, they equal its closed forms to the picosecond. If messages share ports, they are
+// within 2 % of its packet-by-packet model of the star, because turns at a host's port may start with another message.
 func TestTimesOnAStar(t *testing.T) {
 	f, err := os.Open("../traffic/collective/testdata/times.csv")
 	if err != nil {
@@ -147,8 +150,8 @@ func TestTimesOnAStar(t *testing.T) {
 	}
 }
 
-// TestLimitOfDirect: the limit of ranks that all send to all has in it what the last packet and its ACK take on their
-// ways, beside all packets at a host's port.
+// TestLimitOfDirect checks that the limit of an all-to-all includes the path times of the last packet and its ACK, in
+// addition to all packets at a host's port.
 func TestLimitOfDirect(t *testing.T) {
 	const n, block = 8, 16_000
 	r := run(t, parse(t, idle(n, fmt.Sprintf("{collective: {kind: alltoall, algorithm: direct, size: %dB}}", n*block))),
@@ -172,7 +175,7 @@ func TestDoubleTreeBandwidth(t *testing.T) {
 	}
 }
 
-// TestLimitUnderSpraying: a limit holds where packets take other ports than the hash that a path goes by.
+// TestLimitUnderSpraying checks that a limit holds if packets take other ports than the hash of a path selects.
 func TestLimitUnderSpraying(t *testing.T) {
 	r := run(t, parse(t, `
 topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, rate: 100Gbps}, delay: 1us}
@@ -225,7 +228,8 @@ workloads:
 	}
 }
 
-// TestStuckOperations: a message that never comes has the verdict fail, and say which operation waits for it.
+// TestStuckOperations checks that a message that never arrives fails the verdict, which names the operation that waits
+// for it.
 func TestStuckOperations(t *testing.T) {
 	r := run(t, parse(t, `
 topology: {star: {hosts: 4}, rate: 40Gbps, delay: 1us}

@@ -22,7 +22,7 @@ var dropCauses = map[switchagent.Drop]string{
 	switchagent.DropFull: measure.LossyBuffer,
 }
 
-// Limits on the places of drops in a summary and a verdict.
+// Limits on the listed positions of drops in a summary and a verdict.
 const (
 	mostDropPlaces = 64
 	mostDropsTold  = 4

@@ -9,7 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// TestDropPlaces: a verdict says what dropped frames, and where; its counts add up to the run's.
+// TestDropPlaces checks that a verdict names the cause and position of dropped frames, and that its counts add up to
+// the run's.
 func TestDropPlaces(t *testing.T) {
 	const storm = `
 topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2, rate: 10Gbps}}

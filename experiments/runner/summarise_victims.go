@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// victimSlowdown is the slowdown above which a flow counts as slowed: it got less than half of its path's capacity.
+// victimSlowdown sets the slowdown above which a flow counts as slowed: it got less than half of its path's capacity.
 const victimSlowdown = 2
 
 // mostVictims limits the victim flows in the summary.

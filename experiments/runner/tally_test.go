@@ -58,7 +58,7 @@ expect_unused: [pfc, ecn]
 		if got := sum.rate(r.flows()); got < rate*(1-1e-12) || got > rate*(1+1e-12) {
 			t.Fatalf("%v: rates %g, want %g", now, got, rate)
 		}
-		seen["waiting"] = seen["waiting"] || sum.waiting.gone < len(s.Flows) && len(sum.active) == 0
+		seen["waiting"] = seen["waiting"] || sum.waiting.seen < len(s.Flows) && len(sum.active) == 0
 		seen["active"] = seen["active"] || len(sum.active) > 1
 		seen["ended"] = seen["ended"] || sum.ended == 205_000
 		if now < 200*vtime.Microsecond {

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestTCDScenarios: the states and marks that the patent tells of its two scenarios (paragraphs 0100 and 0101), and
-// what a threshold makes of the same.
+// TestTCDScenarios checks the states and marks that the patent describes for its two scenarios (paragraphs 0100 and
+// 0101), and compares them with a threshold's marks.
 func TestTCDScenarios(t *testing.T) {
 	testenv.WholeScenario(t)
 	const noncongested, undetermined, congested = 0, 1, 2
@@ -84,8 +84,8 @@ func TestTCDScenarios(t *testing.T) {
 	}
 }
 
-// TestTCDSparesVictims: told which ports only wait, DCQCN slows flows less that do no more than pass by: at the median
-// over six seeds, and at 99 per cent under each.
+// TestTCDSparesVictims checks that DCQCN slows passing flows less if TCD tells which ports only wait: at the median
+// over six seeds, and at the 99th percentile under each.
 func TestTCDSparesVictims(t *testing.T) {
 	testenv.WholeScenario(t)
 	const seeds = 6

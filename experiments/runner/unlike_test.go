@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestUnlike: a repetition that comes to something else than the results whose place it takes is told of, and one of
-// other settings, of another version, or of a run that had not ended is none.
+// TestUnlike checks that a repetition with another result than the one it replaces is reported. Runs with other
+// settings, of another version, or unfinished ones are not repetitions.
 func TestUnlike(t *testing.T) {
 	s := mustLoad(t, "incast")
 	dir := filepath.Join(t.TempDir(), "run")

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// verdictOf is what a run of a scenario's source comes to.
+// verdictOf returns the summary of a run of a scenario's source.
 func verdictOf(t *testing.T, source, controller string, sets ...string) *measure.Summary {
 	t.Helper()
 	s, err := scenario.Parse("x.yaml", []byte(source), sets)
@@ -22,8 +22,8 @@ func verdictOf(t *testing.T, source, controller string, sets ...string) *measure
 	return &run(t, s, controller, Options{Plane: wasmplane.Open, Sets: sets}).Summary
 }
 
-// says fails the test unless the verdict has this status, and as many messages and notes as are given, each with what
-// is given in it.
+// says fails the test unless the verdict has this status, and exactly these messages and notes, each given by a part of
+// it.
 func says(t *testing.T, v measure.Verdict, status measure.Status, messages, notes []string) {
 	t.Helper()
 	ok := v.Status == status && len(v.Messages) == len(messages) && len(v.Notes) == len(notes)
@@ -38,7 +38,7 @@ func says(t *testing.T, v measure.Verdict, status measure.Status, messages, note
 	}
 }
 
-// eightIntoOne is a flow that ends and seven that do not, within the duration.
+// eightIntoOne has one flow that ends within the duration, and seven that do not.
 const eightIntoOne = `
 topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
 expect_unused: [pfc, controller]
@@ -111,7 +111,7 @@ duration: 100us
 	}
 }
 
-// TestEmptyWorkload: a rule whose first flow would come after the end.
+// TestEmptyWorkload checks a workload whose first flow would start after the end.
 func TestEmptyWorkload(t *testing.T) {
 	sum := verdictOf(t, `
 topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
@@ -122,7 +122,7 @@ duration: 100us
 		nil)
 }
 
-// lossy drops what four senders send too much, and has no timer that would miss it.
+// lossy drops the excess of four senders, and has no timer that would detect the loss.
 const lossy = `
 topology: {star: {hosts: 5}, rate: 40Gbps, delay: 1us}
 switch: {pfc: {priorities: []}, lossy_limit: 20KB}
@@ -131,11 +131,11 @@ flows: [{tag: incast, from: h0..h3, to: h4, size: 500KB}]
 duration: 20ms
 `
 
-// overrun is what a verdict notes of losses that are a lossy class's own.
+// overrun starts the note of a verdict about expected losses of a lossy class.
 const overrun = "dropped beyond switch.lossy_limit: "
 
-// TestStopped: flows whose last packets were lost, with no timer, never end, whatever the scenario expects of them; as
-// long as anything of theirs is under way, or a timer runs, they may.
+// TestStopped checks that flows whose last packets were lost, without a timer, are reported as never ending, whatever
+// the scenario expects of them. While one of their packets is in flight, or a timer runs, they may still end.
 func TestStopped(t *testing.T) {
 	never := []string{
 		"flows stopped for good, with nothing in flight and no timer to retransmit (",
@@ -253,7 +253,7 @@ duration: 2ms
 	}
 }
 
-// TestUnused: that a mechanism stood by is a note, unless it is what the run is about or the user has asked for it.
+// TestUnused checks that an unused mechanism is a note, unless the run is about it or the user set it.
 func TestUnused(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
@@ -368,7 +368,7 @@ func TestUnused(t *testing.T) {
 		[]string{"--set switch.pfc.xoff=90KB had no effect: " + noPFC})
 }
 
-// TestVariantSetting: a setting of a variant's is asked for in its own run only.
+// TestVariantSetting checks that a setting of a variant counts as the user's in that variant's run only.
 func TestVariantSetting(t *testing.T) {
 	const two = `
 topology: {star: {hosts: 5}, rate: 40Gbps, delay: 1us}
@@ -388,7 +388,8 @@ duration: 1ms
 	says(t, verdictOf(t, two, "early").Verdict, measure.Pass, nil, []string{"PFC was not needed"})
 }
 
-// TestUndelivered: a flow of which nothing arrives is a warning, though it is unbounded, or expected to be unfinished.
+// TestUndelivered checks that a flow that delivers nothing is a warning, even if it is unbounded or expected to be
+// unfinished.
 func TestUndelivered(t *testing.T) {
 	const cut = `
 topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2, rate: 10Gbps}}

@@ -16,7 +16,7 @@ import (
 // Watching holds the functions of code that learns from a run while it is in progress. If the run uses several
 // processors (Options.Processors), several goroutines call Sample and Controller at once.
 type Watching struct {
-	// Sample is called with one RTT in each round trip of each flow.
+	// Sample receives one RTT in each round trip of each flow.
 	Sample func(flow int, now, rtt vtime.Time)
 	// Controller creates a flow's controller in place of the congestion control's own.
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)

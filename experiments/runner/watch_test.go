@@ -17,7 +17,7 @@ duration: 10us
 drain: true
 `
 
-// TestWatch compares a watched run with one that nobody watches.
+// TestWatch compares a watched run with an unwatched one.
 func TestWatch(t *testing.T) {
 	s := parse(t, incastWatched)
 	var samples []int64
@@ -82,7 +82,8 @@ func TestWatchRefuses(t *testing.T) {
 	}
 }
 
-// TestRoundTrips is figure 6 of the LSTM-PID thesis: D1 is timed, D2 to D4, sent before its ACK came, are not, D5 is.
+// TestRoundTrips follows figure 6 of the LSTM-PID thesis: D1 is timed; D2 to D4, sent before its ACK arrived, are not;
+// D5 is.
 func TestRoundTrips(t *testing.T) {
 	var timed []vtime.Time
 	all := newRTTRecorders(1)

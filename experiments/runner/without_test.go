@@ -10,11 +10,12 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestSettingsWithoutEffect: a setting of the user without which a run has the same fingerprint is named, whatever it
-// is of; one that changes the run is not, be it that it keeps a threshold from being reached.
+// TestSettingsWithoutEffect checks that a user's setting is named if the run without it has the same fingerprint,
+// whatever its section. A setting that changes the run is not named, even if it only keeps a threshold from being
+// reached.
 func TestSettingsWithoutEffect(t *testing.T) {
 	for _, c := range []struct {
-		controller, set, why string // why is empty where it has an effect
+		controller, set, why string // why: empty if the setting has an effect
 	}{
 		{"hpcc", "switch.ecn.kmin=100KB", "the run is the same without it"},
 		{"dcqcn", "cc.dctcp.g=1/4", "no flow uses dctcp"},

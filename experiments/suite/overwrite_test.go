@@ -35,7 +35,8 @@ func parseText(t *testing.T, text string, sets ...string) *scenario.Scenario {
 	return s
 }
 
-// TestOverwrites: results are overwritten by those of the same configuration only, and what differs is told.
+// TestOverwrites checks that only results of the same configuration are overwritten, and that the error lists the
+// differences.
 func TestOverwrites(t *testing.T) {
 	dir := t.TempDir()
 	suite := func(s *scenario.Scenario, seed uint64, version string, controllers ...string) *Suite {
@@ -105,7 +106,7 @@ func TestOverwrites(t *testing.T) {
 	}
 }
 
-// TestOverwritesOdd: what is there without saying what made it is kept; a run that was killed has nothing to show.
+// TestOverwritesOdd checks that results without a configuration are kept, and that a killed run has no results to keep.
 func TestOverwritesOdd(t *testing.T) {
 	s := parseText(t, overwriteText)
 	for name, c := range map[string]struct {

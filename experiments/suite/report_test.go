@@ -59,7 +59,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestReferencesDrawn: the page, and one that compares runs, draw what each run had.
+// TestReferencesDrawn checks that the page, and one that compares runs, draw the references of each run.
 func TestReferencesDrawn(t *testing.T) {
 	low, _ := runSuite(t, lab.Referring, []string{"dcqcn"}, []uint64{1})
 	high, _ := runSuite(t, lab.Referring, []string{"dcqcn", "deep"}, []uint64{1}, "switch.pfc.xoff=150KB")

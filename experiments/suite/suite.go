@@ -38,7 +38,7 @@ type Suite struct {
 	Started func(scenario, controller string) (engine.Progress, func(*runner.Result, error))
 }
 
-// Scenario is one scenario of a suite.
+// Scenario describes one scenario of a suite.
 type Scenario struct {
 	Scenario    *scenario.Scenario
 	Controllers []string
@@ -163,11 +163,11 @@ func (s *Suite) removeReport(c *Scenario) error {
 	return errors.Join(err, folder.Close())
 }
 
-func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, begun func()) (*runner.Result, error) {
+func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, replacing func()) (*runner.Result, error) {
 	o := s.Options
 	o.Controller, o.Seed, o.Directory, o.Within = at.Controller, at.Seed, at.Path(), s.Directory
 	o.Observers, o.Processors = slices.Concat(s.Observers, c.Observers), s.processors()
-	o.Compared, o.Begun = len(c.Controllers) > 1, begun
+	o.Compared, o.Replacing = len(c.Controllers) > 1, replacing
 	ended := func(*runner.Result, error) {}
 	if s.Started != nil {
 		o.Progress, ended = s.Started(c.Scenario.Name, filepath.ToSlash(at.Below()))

@@ -59,7 +59,7 @@ func runSuite(t *testing.T, text string, controllers []string, seeds []uint64,
 	return suite.Directory, results
 }
 
-// rendered is a page as it is written.
+// rendered returns a page and its figures as they are written.
 func rendered(t *testing.T, write func(path string, formats []string) (string, error)) ([]byte, error) {
 	t.Helper()
 	path, err := write(filepath.Join(t.TempDir(), "page.html"), nil)
@@ -87,9 +87,8 @@ func contentOf(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-// TestRebuild: a report that is made again from the files is the one that the run made, byte for byte, with its
-// figures: for one seed and for several, in the order in which the user named the controllers, whatever else is in the
-// folder.
+// TestRebuild checks that a report rebuilt from the files equals the run's own, byte for byte, with its figures: for
+// one seed and for several, with controllers in the user's order, whatever else is in the folder.
 func TestRebuild(t *testing.T) {
 	for name, seeds := range map[string][]uint64{"one seed": {1}, "three seeds": {3, 1, 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -133,8 +132,8 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestRepetitions: runs under several seeds have folders of their own; what is measured is the mean over them, and of a
-// change the mean of each seed's change. The numbers are worked out anew from the files.
+// TestRepetitions checks that runs under several seeds have folders of their own, that a measure is the mean over them,
+// and that a change is the mean of each seed's change. The test computes the numbers from the files.
 func TestRepetitions(t *testing.T) {
 	dir, made := runSuite(t, someTables, []string{"dcqcn", "none"}, []uint64{1, 2, 3}, "flows.other.jitter=50us")
 	var file measure.Published
@@ -210,7 +209,7 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
-// TestFailedSeeds: what cannot be trusted is in no mean.
+// TestFailedSeeds checks that failed runs are left out of means.
 func TestFailedSeeds(t *testing.T) {
 	dir, _ := runSuite(t, lab.Small, []string{"dcqcn"}, []uint64{1, 2})
 	path := filepath.Join(dir, "small", "seed=2", "dcqcn", "summary.json")
@@ -235,8 +234,8 @@ func TestFailedSeeds(t *testing.T) {
 	}
 }
 
-// TestOldFolders: a folder without what later versions write still has a report, which says what is missing and what to
-// do.
+// TestOldFolders checks that a folder without the files of later versions still has a report, which names the missing
+// files and the remedy.
 func TestOldFolders(t *testing.T) {
 	dir, _ := runSuite(t, somePanels, []string{"dcqcn", "none"}, []uint64{1})
 	folder := filepath.Join(dir, "small")
@@ -346,7 +345,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestCompareFolders: what is equal and what differs, settings and numbers.
+// TestCompareFolders checks the lists of equal and differing settings and numbers.
 func TestCompareFolders(t *testing.T) {
 	first, made := runSuite(t, somePanels, []string{"dcqcn", "none"}, []uint64{1})
 	second, _ := runSuite(t, somePanels, []string{"dcqcn"}, []uint64{1})
@@ -410,8 +409,8 @@ func TestCompareFolders(t *testing.T) {
 	}
 }
 
-// TestPanelsFile: the plots' points are what ports.csv samples, under the numbers that the manifest gives panels and
-// series.
+// TestPanelsFile checks that the plots' points equal the samples of ports.csv, with the manifest's numbers of panels
+// and series.
 func TestPanelsFile(t *testing.T) {
 	dir, _ := runSuite(t, somePanels, []string{"dcqcn"}, []uint64{1})
 	table := func(name string) []map[string]string {
@@ -441,8 +440,8 @@ func TestPanelsFile(t *testing.T) {
 	}
 }
 
-// TestPanic: a run that panics cancels the others, whose results are kept as partial, and Run panics with the value and
-// the stack.
+// TestPanic checks that a run that panics cancels the others, whose results are kept as partial, and that Run panics
+// with the value and the stack.
 func TestPanic(t *testing.T) {
 	const text = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\n"
 	s := parse(t, text)

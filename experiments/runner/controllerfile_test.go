@@ -28,9 +28,9 @@ func runFile(t *testing.T, name, controller, dir string, sets ...string) (*Resul
 	return Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: 1, Directory: dir})
 }
 
-// TestGuestsAreTheBuiltIns: the examples come to the fingerprints of the built-in controllers that they are written
-// after.
-func TestGuestsAreTheBuiltIns(t *testing.T) {
+// TestControllerFilesAreTheBuiltIns checks that the examples have the fingerprints of the built-in controllers that they
+// imitate.
+func TestControllerFilesAreTheBuiltIns(t *testing.T) {
 	testenv.WholeScenario(t)
 	for builtIn, c := range map[string]struct{ scenarios, languages []string }{
 		"timely": {[]string{"convergence-8", "dcon-burst"}, []string{".star", ".wasm"}},
@@ -44,12 +44,12 @@ func TestGuestsAreTheBuiltIns(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, language := range c.languages {
-				guest, err := runFile(t, name, examples+builtIn+language, t.TempDir())
+				fromFile, err := runFile(t, name, examples+builtIn+language, t.TempDir())
 				if err != nil {
 					t.Fatal(err)
 				}
-				if guest.Summary.Fingerprint != native.Summary.Fingerprint {
-					t.Errorf("%s%s in %s: fingerprint %s, want %s", builtIn, language, name, guest.Summary.Fingerprint,
+				if fromFile.Summary.Fingerprint != native.Summary.Fingerprint {
+					t.Errorf("%s%s in %s: fingerprint %s, want %s", builtIn, language, name, fromFile.Summary.Fingerprint,
 						native.Summary.Fingerprint)
 				}
 			}
@@ -57,9 +57,9 @@ func TestGuestsAreTheBuiltIns(t *testing.T) {
 	}
 }
 
-// TestGuestIsKept: the run's folder has the file, the manifest its hash, and the copy runs to the same fingerprint
-// under the same name.
-func TestGuestIsKept(t *testing.T) {
+// TestControllerFileIsKept checks that the run's folder has the file and the manifest its hash, and that the copy runs to
+// the same fingerprint under the same name.
+func TestControllerFileIsKept(t *testing.T) {
 	dir := t.TempDir()
 	first, err := runFile(t, "incast", examples+"aimd.star", dir, "cc.aimd.star.factor=3/4")
 	if err != nil {
@@ -79,8 +79,9 @@ func TestGuestIsKept(t *testing.T) {
 	}
 }
 
-// TestGuestFails: a mistake during a run fails it with its place, and keeps what was measured.
-func TestGuestFails(t *testing.T) {
+// TestControllerFileFails checks that a mistake during a run fails it, with the position in the file, and keeps the
+// measurements so far.
+func TestControllerFileFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "wrong.star")
 	source := "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n" +
