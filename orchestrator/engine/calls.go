@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// call is a function to call at a time that all partitions have reached.
+// call holds a function to call at a time that all partitions have reached.
 type call struct {
 	at vtime.Time
 	f  func(now vtime.Time)
@@ -42,8 +42,8 @@ func (e *Engine) runCall(at vtime.Time) error {
 	return e.NotifyObserver()
 }
 
-// At is like Call for functions that may fail, such as faults on a plane that fails. An error ends the run. A draining
-// run does not end before all functions of At have run.
+// At works like Call for functions that may fail, such as faults on a plane that fails. An error ends the run. A
+// draining run does not end before all functions of At have run.
 func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {
 	e.pendingCalls++
 	e.Call(at, func(now vtime.Time) {

@@ -16,9 +16,9 @@ import (
 // credits, and counts PAUSEs. It exists in live fabrics and under credits. It costs data frames nothing, as only
 // control frames change it.
 type pauseRecord struct {
-	total        vtime.Time // of periods before the last
-	since, until vtime.Time // of the last
-	over         bool       // the last has ended, whatever the registers say
+	total        vtime.Time // paused time of all periods except the last
+	since, until vtime.Time // start of the last period
+	over         bool       // the last period has ended, whatever the registers say
 	sent         uint64     // PAUSEs that the port has built
 	received     uint64     // PAUSEs that it has received
 }
@@ -113,22 +113,23 @@ func (e *Engine) Pauses(p int, priority uint8) (sent, received uint64) {
 // the engine attributes each frame as its pass returns.
 type Counts struct {
 	CE, UE uint64 // packets marked congestion experienced, and undetermined, as they left or, by a step, joined the queue
-	// CNMs are the messages built for a burst in the queue of the priority; they themselves are of another.
+	// CNMs counts the messages built for a burst in the queue of the priority. The messages themselves have another
+	// priority.
 	CNMs uint64
-	// Lost counts frames that faults cost, except those that overran a port or found no route. A PFC frame counts for the
+	// Lost counts frames lost to faults, except those that overran a port or found no route. A PFC frame counts for the
 	// priority that it pauses or resumes.
 	Lost    [Losses]uint64
 	Refused [switchagent.Drops]uint64 // by the traffic manager, except frames that it discarded for a fault
 	Dropped [ebpf.Reasons]uint64      // by the ingress pipeline
 }
 
-// portCounts holds the counts of a port, and the registers' values when they were last read.
+// portCounts holds the counts of a port, and the register values of the last read.
 type portCounts struct {
 	ce, ue, cnms uint64
 	of           [switchagent.Priorities]Counts
 }
 
-// countsOf returns a port's record, which it creates on first use. m.counts must not be nil.
+// countsOf returns a port's record. It creates the record on first use. m.counts must not be nil.
 func (m *monitor) countsOf(p int32) *portCounts {
 	if m.counts[p] == nil {
 		m.counts[p] = &portCounts{}
@@ -158,7 +159,7 @@ func (m *monitor) countPass(p, in *port, f *frame.Frame) {
 	}
 }
 
-// countMark counts the mark that a frame may have got in its pass, on leaving port p or on joining p's queue.
+// countMark counts the mark, if any, that a frame got in its pass: on leaving port p, or on joining p's queue.
 func (m *monitor) countMark(p int32, priority uint8) {
 	r := &m.state.Ports[p]
 	if r.EcnMarked+r.UeMarked == 0 {
@@ -179,7 +180,7 @@ func (m *monitor) builtCNMs(p int32, priority uint8) {
 	}
 }
 
-// lost counts a frame that a fault cost at port p. If it was on the wire the egress pipeline may have marked it.
+// lost counts a frame lost to a fault at port p. If it was on the wire the egress pipeline may have marked it.
 func (m *monitor) lost(p *port, why Loss, f *frame.Frame) {
 	if m.counts == nil {
 		return
@@ -202,7 +203,7 @@ func (m *monitor) dropped(p *port, why switchagent.Drop, f *frame.Frame) {
 	}
 }
 
-// arrived records a frame that has left port p and made its pass into port in.
+// arrived records a frame that has left port p and passed into port in.
 func (m *monitor) arrived(p, in *port, f *frame.Frame) {
 	if m.counts != nil {
 		m.countPass(p, in, f)

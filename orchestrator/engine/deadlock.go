@@ -11,14 +11,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// deadlockPoll is the time between two searches for a deadlock (package cycle).
+// deadlockPoll separates two searches for a deadlock (package cycle).
 const deadlockPoll = 100 * vtime.Microsecond
 
-// Deadlock is a cycle of egress queues, each of which is paused until the next one has sent.
+// Deadlock describes a cycle of egress queues, each paused until the next one has sent.
 type Deadlock struct {
-	Since vtime.Time           // when the last of them was paused
-	Seen  vtime.Time           // when it was found
-	Ended vtime.Time           // when a search no longer found it; vtime.Never while it lasts
+	Since vtime.Time           // time at which the last queue of the cycle was paused
+	Seen  vtime.Time           // time at which a search found the cycle
+	Ended vtime.Time           // time of the first search that no longer found it; vtime.Never while it lasts
 	Cycle []cycle.PortPriority // the least port first
 }
 
@@ -42,8 +42,8 @@ func (d *deadlocks) Deadlocked() *Deadlock {
 	return nil
 }
 
-// pollDeadlock executes the search that is due. The next event is at coming, and all earlier ones have happened:
-// until then the fabric does not change.
+// pollDeadlock runs the search that is due. The next event is at coming, and all earlier ones have happened: until then
+// the fabric does not change.
 func (e *Engine) pollDeadlock(coming vtime.Time) {
 	e.now = max(e.now, e.deadlocks.next)
 	e.deadlocks.next = coming/deadlockPoll*deadlockPoll + deadlockPoll
@@ -139,7 +139,7 @@ func (d dependencies) Frames(q cycle.PortPriority, f func(account cycle.PortPrio
 // Switch returns the index of a port's switch.
 func (d dependencies) Switch(port cycle.PortPriority) int { return int(d.ports[port.Port].index) }
 
-// Headroom returns how much of an account is in its headroom when it counts so many bytes: frames that leave free the
+// Headroom returns how much of an account is in its headroom when it counts the given bytes. Frames that leave free the
 // headroom first.
 func (d dependencies) Headroom(account cycle.PortPriority, bytes uint64) uint64 {
 	r := &d.state.Ports[account.Port]

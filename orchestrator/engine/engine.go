@@ -20,38 +20,39 @@ import (
 type Config struct {
 	Plan  *topologies.Plan
 	Plane plane.Plane
-	// Switches are the switches' settings, by switch index.
+	// Switches holds the switches' settings, by switch index.
 	Switches []*switchagent.Settings
 	Hosts    *hostagent.Settings
-	// Features must be those that the plane was opened for. A fabric with Live (package live) is one partition.
+	// Features must equal the features that the plane was opened for. A fabric with Live (package live) is one
+	// partition.
 	Features plane.Features
 	Seed     uint64
 	Observer Observer
-	// Tracer receives every step of every frame; nil: no tracer. Live fabrics have none.
+	// Tracer receives every step of every frame; nil disables tracing. Live fabrics have no tracer.
 	Tracer Tracer
-	// Workers drive partitions at once, if there are several and the plane supports it; nil: one worker drives all.
-	// Results do not depend on it.
+	// Workers drives several partitions at once, if the plane supports it. With nil one worker drives all. Results do
+	// not depend on it.
 	Workers WorkerPool
 }
 
 // Engine drives a fabric in virtual time: it holds the clock and the event queues, and moves frames between ports,
 // pipelines, traffic managers and NICs. It is not safe for concurrent use. Totals has its counts.
 type Engine struct {
-	worker // the first; the engine uses it for work outside of events
+	worker // worker 0; the engine uses it for work outside of events
 
 	synchronised vtime.Time
 	lookahead    vtime.Time
-	phases       [][]int32  // partitions that are driven together, and between which there are no links
-	window       vtime.Time // the end of the present synchronisation window; unused with one partition
-	calls        []call     // by time
+	phases       [][]int32  // groups of partitions that are driven together; no link joins two partitions of a group
+	window       vtime.Time // end of the present synchronisation window; unused with one partition
+	calls        []call     // sorted by time
 
-	pastControlErrors []controlError // of flows that have been freed
+	pastControlErrors []controlError // control errors of freed flows
 	pairs             pairs
 	quiescence        vtime.Time
 	started           bool
 
 	pendingCalls int   // functions of At that have not run
-	failed       error // the first error of one
+	failed       error // first error of a function of At
 	deadlocks
 	workers *workerGroup // nil: one worker drives all
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// event is an entry of a partition's queue. Events are ordered by time, and those of one time in the order in which
-// they were scheduled. With several partitions, which may schedule arrivals in any order, arrivals come first, in the
-// order of their ports. This is a total order that depends on nothing but the scenario.
+// event describes an entry of a partition's queue. Events are ordered by time, and those of one time in the order in
+// which they were scheduled. With several partitions, which may schedule arrivals in any order, arrivals come first, in
+// the order of their ports. This is a total order that depends only on the scenario.
 type event = calendar.Event
 
 // eventKind identifies what an event does.
@@ -22,11 +22,11 @@ const (
 	eventTimer                          // flow ID's controller timer
 	eventReport                         // flow ID's receiver's timer
 	eventStart                          // flow ID starts
-	eventRefresh                        // the PAUSE of (port, priority) ID is to be renewed
+	eventRefresh                        // renew the PAUSE of (port, priority) ID
 	eventCredit                         // port ID's credit messages are due
 	eventWatch                          // the watchdog's timer of the queue (port, priority) ID
 	eventDrain                          // the slow receiver at port ID takes its first frame
-	eventReceiverPause                  // the slow receiver's PAUSE is to be renewed
+	eventReceiverPause                  // renew the slow receiver's PAUSE
 	eventPFCStorm                       // port ID sends the next PAUSEs of an injected PFC storm
 	eventHostStack                      // a host stack's frame reaches the NIC at port ID
 	eventOperation                      // operation ID, which computes, ends
@@ -48,24 +48,24 @@ func newEvents(plan *topologies.Plan, of func(port int) bool) calendar.Queue {
 	return calendar.New(rate, longest)
 }
 
-// partitionState holds the events of a partition (package partition), and the hash of its frame events. It is the clock
-// of the partition's NICs.
+// partitionState holds the events of a partition (package partition), and the hash of its frame events. It provides the
+// clock of the partition's NICs.
 type partitionState struct {
-	worker    *worker // that drives it now
+	worker    *worker // the worker that drives it now
 	events    calendar.Queue
-	scheduled uint64 // events so far
+	scheduled uint64 // number of events scheduled so far
 	ports     []int32
 	hash      fingerprint.Hash
 
 	overruns map[overrun]*Violation
-	_        [4]int64 // so that no two share a cache line
+	_        [4]int64 // keeps two partitions out of one cache line
 }
 
 // scheduler holds the events of each partition, and the time of the worker that drives them.
 type scheduler struct {
-	now        vtime.Time // in the partition that is driven
+	now        vtime.Time // time in the partition that is driven
 	partitions []*partitionState
-	due        []vtime.Time // by partition: its next event is not earlier
+	due        []vtime.Time // by partition: a lower bound of its next event's time
 	// byPort orders arrivals of one time by port, the only order that partitions driven apart have in common.
 	byPort bool
 }

@@ -16,10 +16,10 @@ func (w *worker) note(port int, kind, format string, args ...any) {
 	w.monitor.faultEvents = append(w.monitor.faultEvents, FaultEvent{w.now, port, kind, fmt.Sprintf(format, args...)})
 }
 
-// Lost returns the frames that faults have cost so far, by cause.
+// Lost returns the number of frames lost to faults so far, by cause.
 func (e *Engine) Lost() [Losses]Amount { return e.lost }
 
-// countLoss ends a frame that a fault cost.
+// countLoss ends a frame lost to a fault.
 func (w *worker) countLoss(p *port, why Loss, f *frame.Frame) {
 	n := int(f.Length)
 	w.endFrame(n)
@@ -33,7 +33,8 @@ func (w *worker) countLoss(p *port, why Loss, f *frame.Frame) {
 	w.pool.Put(f)
 }
 
-// arriveFaulty handles an arrival from a port that has or had a fault. It reports whether nothing remains to be done.
+// arriveFaulty handles an arrival from a port that has or had a fault. It reports whether it has handled the arrival
+// completely.
 //
 //go:noinline
 func (w *worker) arriveFaulty(p *port) (done bool, err error) {

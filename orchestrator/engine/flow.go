@@ -23,14 +23,14 @@ type FlowConfig struct {
 	// Flows may share them.
 	Hosts  *hostagent.Settings
 	Traits *hostagent.Traits // nil: none
-	// NewController makes the congestion control of the flow with an index, when the flow starts; Controller is its name
-	// in messages. Millions of flows may share it.
+	// NewController makes the congestion control of the flow with an index, when the flow starts; Controller is its
+	// name in messages. Millions of flows may share it.
 	NewController func(flow int) (cc.Controller, error)
 	Controller    string
 	// RTT makes the counter of the flow's RTT samples, likewise; nil: no counter.
 	RTT func(flow int) hostagent.RTTCounter
-	// Send is 1 + the operation that starts the flow, at its source. Receive is 1 + the operation that waits for it, at
-	// its destination. 0: none. A flow without Send starts at Start.
+	// Send holds 1 + the operation that starts the flow, at its source; 0: none, the flow starts at Start. Receive
+	// holds 1 + the operation that waits for the flow, at its destination; 0: none.
 	Send, Receive int32
 }
 
@@ -44,16 +44,16 @@ func (c *FlowConfig) destinationPort(plan *topologies.Plan) topologies.PortID {
 	return plan.Nodes[c.Destination].Ports[c.Ports.To]
 }
 
-// Flow is a flow of a run, with its results once it has ended.
+// Flow holds a flow of a run, with its results once it has ended.
 type Flow struct {
 	FlowConfig
 	Number   int                 // number of flows that were added before it
 	Sender   *hostagent.Sender   // nil before the start, and after the end
 	Receiver *hostagent.Receiver // likewise
-	Pair     *qp.QueuePair       // the connected queue pair that it stands for, without a Receiver; nil: none
-	Finished vtime.Time          // when its last byte was acknowledged; vtime.Never before
-	timerAt  vtime.Time          // of its earliest timer event
-	past     flowOutcome         // once it has ended
+	Pair     *qp.QueuePair       // the connected queue pair that the flow represents, without a Receiver; nil: none
+	Finished vtime.Time          // time at which its last byte was acknowledged; vtime.Never before
+	timerAt  vtime.Time          // time of its earliest timer event
+	past     flowOutcome         // results; set once the flow has ended
 }
 
 // flowOutcome holds the results of a flow that has ended. A run may have millions: senders and receivers take 0.5 KB
@@ -65,7 +65,7 @@ type flowOutcome struct {
 	recovery                 *FlowRecovery // nil: all zero
 }
 
-// FlowRecovery counts packets of selective repeat. It is zero for other flows.
+// FlowRecovery counts packets of selective repeat. It stays zero for other flows.
 type FlowRecovery struct {
 	hostagent.PlacementCounts
 	Spurious int64 // packets retransmitted although they had arrived, according to later answers
@@ -120,8 +120,8 @@ func (f *Flow) LastRTT() vtime.Time {
 	return f.past.lastRTT
 }
 
-// end frees the sender and receiver of a flow that has ended, and keeps its results. It keeps both if the congestion
-// control returned an impossible value, which the final check reports, or if a count does not fit.
+// end frees the sender and receiver of an ended flow, and keeps its results. It keeps both if the congestion control
+// returned an impossible value, which the final check reports, or if a count does not fit.
 func (f *Flow) end(now vtime.Time) {
 	s, r := f.Sender, f.Receiver
 	if s.ControlError(now, f.Start) != nil || max(r.Marked, r.Undetermined) > math.MaxUint32 {

@@ -24,7 +24,7 @@ func (e *Engine) checkFlow(f *Flow) {
 	}
 }
 
-// grantInvariant is the invariant of flows that send only what their receivers grant.
+// grantInvariant names the invariant of flows that send only granted bytes.
 const grantInvariant = "grants add up"
 
 // checkGrants checks that bytes granted to a flow are spent, left or on their way, that no byte was granted without a
@@ -41,7 +41,7 @@ func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
 	}
 }
 
-// controlError is a flow whose congestion control returned an impossible value.
+// controlError describes a flow whose congestion control returned an impossible value.
 type controlError struct {
 	flow   int // number
 	place  string

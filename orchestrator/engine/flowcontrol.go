@@ -7,12 +7,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flowControl is the engine's part of flow control, by which a port prevents its peer from overrunning its buffer. The
-// pipelines decide who may send. A flowControl has PFC frames or credit messages built when they are due. It defines
-// the effect of faults on them, which queues they stop for good, and what the final check compares. There are two: pfc,
-// whose frames are caused by other frames, and cbfc, whose messages are caused by timers.
+// flowControl implements the engine's part of flow control, by which a port prevents its peer from overrunning its
+// buffer. The pipelines decide who may send. A flowControl triggers PFC frames or credit messages when they are due. It
+// defines the effect of faults on them, which queues they stop for good, and what the final check compares. There are
+// two: pfc, whose frames are caused by other frames, and cbfc, whose messages are caused by timers.
 //
-// State that every frame touches is in the ports. A flowControl holds the rest, and each call passes the worker.
+// The ports hold state that every frame touches. A flowControl holds the rest, and each call passes the worker.
 type flowControl interface {
 	// usesPause reports whether PAUSE stops a peer, so that hosts and programs may send it.
 	usesPause() bool
@@ -35,17 +35,17 @@ type flowControl interface {
 	// freed is called when something is due at a switch (Switch.Due), because frames have left it or its thresholds
 	// have changed.
 	freed(w *worker, s *switchagent.Switch) error
-	// pauseWanted executes a pipeline's request to let no more of a priority in by port in.
+	// pauseWanted executes a pipeline's request to stop frames of a priority from entering port in.
 	pauseWanted(w *worker, in *port, priority uint8) error
 	// timer executes an event of flow control.
 	timer(w *worker, ev event) error
 	// barrier is called when all of several partitions have reached one time.
 	barrier(e *Engine, now vtime.Time)
 
-	// linkDown ends the pauses of port p, as its peer cannot. linkUp restarts both ends.
+	// linkDown ends the pauses of port p, because its peer cannot. linkUp restarts both ends.
 	linkDown(w *worker, p *port)
 	linkUp(w *worker, ends [2]*port) error
-	// renew repeats what stops the peer of port p: the peer may not know of it, or only for too short a time.
+	// renew repeats the message that stops the peer of port p: the peer may not have it, or only for too short a time.
 	renew(w *worker, p *port) error
 	// lost is called for each control frame that left port p and did not arrive, refused for each that could not leave.
 	lost(w *worker, p *port, f *frame.Frame)
@@ -53,9 +53,10 @@ type flowControl interface {
 
 	// priorityOf returns the priority that a control frame is counted for.
 	priorityOf(f *frame.Frame) uint8
-	// staysPaused reports whether the egress queue at the peer of account's port stays OFF when only these bytes remain
-	// in account, of an ingress port and a priority, and this much of its switch's shared buffer is used.
+	// staysPaused reports whether the egress queue at the peer of account's port stays OFF under two conditions: only
+	// these bytes remain in account (of an ingress port and a priority), and this much of its switch's shared buffer is
+	// used.
 	staysPaused(d dependencies, account cycle.PortPriority, bytes, used uint64) bool
-	// check is flow control's part of the final check.
+	// check performs flow control's part of the final check.
 	check(e *Engine)
 }

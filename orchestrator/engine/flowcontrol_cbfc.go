@@ -15,19 +15,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// cbfc is credit-based flow control: the ports' message timers, and the hosts' side, whose NICs know nothing of it.
+// cbfc implements credit-based flow control: the ports' message timers, and the hosts' side, as NICs do not implement
+// it.
 //
 // A port sends a message about each priority every period. The ports' timers are offset from each other, like the
 // unsynchronised timers of a real fabric; in step, they would stop and start the whole fabric once per period. The
-// timers rest while only messages move and every peer knows that, as messages would only repeat what it knows.
+// timers rest while only messages move and every peer has the latest state, because messages would only repeat it.
 type cbfc struct {
 	settings  *switchagent.CBFC // of the whole fabric
 	period    []vtime.Time      // of each port
-	announced []uint64          // by port: spent when it last sent while only messages moved
+	announced []uint64          // by port: value of spent when it last sent while only messages moved
 	resting   []bool            // by port
 	// State at the last poll: with several partitions, at the end of the last synchronisation window.
 	quiet       bool   // only messages moved
-	spentAtPoll uint64 // spent
+	spentAtPoll uint64 // value of spent
 }
 
 // creditCounts holds the counts of credit-based flow control over a run.
@@ -106,7 +107,7 @@ func (c *cbfc) arrived(w *worker, _ *port, f *frame.Frame) {
 // freed does nothing: the next message announces the free space.
 func (c *cbfc) freed(*worker, *switchagent.Switch) error { return nil }
 
-// pauseWanted does nothing. No account gets that far (cbfcLevels.limit), unless it breaks an invariant.
+// pauseWanted does nothing. No account reaches the limit (cbfcLevels.limit), unless it breaks an invariant.
 func (c *cbfc) pauseWanted(*worker, *port, uint8) error { return nil }
 
 // timer builds and sends a port's messages, which are due.
@@ -193,9 +194,9 @@ func (c *cbfc) wake(w *worker, after vtime.Time) {
 }
 
 // phase returns a port's offset in the period. Multiples of the golden ratio are spread evenly for any number of ports,
-// and ports with adjacent numbers are far apart.
+// and ports with adjacent numbers get distant offsets.
 func (c *cbfc) phase(port int) vtime.Time {
-	const golden = 0x9e3779b9 // 2^32 divided by it
+	const golden = 0x9e3779b9 // 2^32 divided by the golden ratio
 	period := uint64(c.period[port] / vtime.Nanosecond)
 	return vtime.Time(uint64(uint32(port)*golden)*period>>32) * vtime.Nanosecond
 }
@@ -222,7 +223,7 @@ func (c *cbfc) linkUp(w *worker, ends [2]*port) error {
 // renew does nothing: the next message announces everything.
 func (c *cbfc) renew(*worker, *port) error { return nil }
 
-// lost restarts the timers: the port is wrong about what its peer knows.
+// lost restarts the timers: the port's record of its peer's state is wrong.
 func (c *cbfc) lost(w *worker, p *port, _ *frame.Frame) {
 	p.fault.lostCredits++
 	w.credits.alive--
@@ -236,8 +237,7 @@ func (c *cbfc) refused(w *worker, p *port, _ *frame.Frame) {
 
 func (c *cbfc) priorityOf(f *frame.Frame) uint8 { return f.Priority }
 
-// staysPaused reports whether the space that is free when only these bytes remain does not suffice for the frame that
-// waits.
+// staysPaused reports whether the free space, when only these bytes remain, is too small for the waiting frame.
 func (c *cbfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, _ uint64) bool {
 	r := &d.state.Ports[account.Port]
 	free := uint64(r.CreditBuffer) - min(bytes, uint64(r.CreditBuffer))
@@ -250,8 +250,8 @@ func (e *Engine) CreditMessages() int64 {
 	return e.credits.sent
 }
 
-// check checks the credits: blocks that a port has sent are received or on the wire, no port has sent more than it may
-// or buffered more than its buffer, and every message arrives and reports what has arrived. There is no PAUSE.
+// check checks the credits. Blocks that a port has sent are received or on the wire. No port has sent more than it may,
+// or buffered more than its buffer. Every message arrives and reports all blocks that have arrived. There is no PAUSE.
 func (c *cbfc) check(e *Engine) {
 	const invariant = "credits add up"
 	for i := range e.ports {

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pfc is flow control by PAUSE and RESUME (IEEE 802.1Qbb). An ingress pipeline asks for a PAUSE as a frame takes its
-// account to XOFF, the traffic manager for a RESUME as one that leaves takes it to XON. A PAUSE is built again when
+// pfc implements flow control by PAUSE and RESUME (IEEE 802.1Qbb). An ingress pipeline requests a PAUSE when a frame
+// takes its account to XOFF, and the traffic manager a RESUME when a dequeue takes it to XON. A PAUSE is renewed when
 // half of its time has passed. Its state is in the ports.
 type pfc struct{}
 
@@ -26,7 +26,7 @@ func (pfc) seesBarriers() bool { return false }
 // countsFrames returns false: the pipelines and the traffic manager keep the accounts.
 func (pfc) countsFrames() bool { return false }
 
-// gate does nothing: the registers of a host's port say what is paused.
+// gate does nothing: the registers of a host's port hold the paused priorities.
 func (pfc) gate(*worker, *port, uint8, int) {}
 
 func (pfc) departed(w *worker, p *port, f *frame.Frame) {
@@ -130,8 +130,7 @@ func (pfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, used u
 		(d.Headroom(account, bytes) != 0 || bytes > d.state.ResumeLevel(account.Port, used))
 }
 
-// sendPause lets the pipeline of ingress port in build a PAUSE that is still due: the first of a pause, or one that
-// renews it.
+// sendPause lets the pipeline of ingress port in build a PAUSE that is still due: the first of a pause, or a renewal.
 func (c pfc) sendPause(w *worker, in *port, priority uint8) error {
 	f, _, err := w.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
 	if f == nil {
@@ -198,7 +197,7 @@ func (pfc) check(e *Engine) {
 	for i := range e.ports {
 		p, r, far := &e.ports[i], &e.state.Ports[i], &e.state.Ports[e.ports[i].peer]
 		name := e.plan.Ports[i].Name
-		var flying, waiting, forged [2]int64 // forged: by programs
+		var flying, waiting, forged [2]int64 // forged: sent by programs
 		var lost, refused [2]int64
 		if f := p.fault; f != nil {
 			lost, refused = f.lostPFC, f.refusedPFC

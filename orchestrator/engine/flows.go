@@ -35,9 +35,9 @@ func (e *Engine) freeFlow(id int32) {
 	e.freeSlot(id)
 }
 
-// firstQueuePair is the first flow's queue pair number, of 24 bits. 0 and 1 are for management (InfiniBand Architecture
-// Specification, volume 1: subnet management and general services), and capture decoders interpret packets to them as
-// such.
+// firstQueuePair starts the flows' queue pair numbers, of 24 bits. 0 and 1 are reserved for management (InfiniBand
+// Architecture Specification, volume 1: subnet management and general services), and capture decoders interpret packets
+// to them as such.
 const firstQueuePair = 0x11
 
 // queuePair returns the queue pair number of both ends of the flow with this number. No queue pair of a program has it.

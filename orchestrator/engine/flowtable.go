@@ -11,9 +11,9 @@ import (
 type flowTable struct {
 	flows       []Flow
 	added       int     // flows so far
-	freeSlots   []int32 // of flows that have ended, for others; in a live fabric
-	data        uint8   // data priorities that flows have of their own: bit n for priority n
-	flowsReport bool    // some flow's receiver has periods, though hosts' settings have none
+	freeSlots   []int32 // slots of ended flows, for reuse; in a live fabric
+	data        uint8   // data priorities of single flows: bit n for priority n
+	flowsReport bool    // some flow's receiver has report periods, although the hosts' settings have none
 }
 
 // Reserve makes room for this many more flows.

@@ -74,7 +74,7 @@ func (w *worker) serve(p *port) error {
 	return nil
 }
 
-// freed lets flow control act on what has become due at a switch since frames left it.
+// freed lets flow control act on work that has become due at a switch since frames left it.
 func (w *worker) freed(s *switchagent.Switch) error {
 	if len(s.Due()) == 0 {
 		return nil
@@ -268,7 +268,7 @@ func (w *worker) end(in *port, f *frame.Frame) {
 	w.pool.Put(f)
 }
 
-// mustServe serves a host's port. That makes no pass, so it cannot fail.
+// mustServe serves a host's port. Serving a host's port makes no pass, so it cannot fail.
 func (w *worker) mustServe(p *port) {
 	if err := w.serve(p); err != nil {
 		w.fail("a host's port makes no pass", w.plan.Ports[p.id].Name, "%v", err)

@@ -77,7 +77,7 @@ func (w *worker) endFaulty(in *port, f *frame.Frame) bool {
 	return true
 }
 
-// drain delivers the first frame of the receiver's buffer. r may be nil: the NIC is healthy now.
+// drain delivers the first frame of the receiver's buffer. A nil r means that the NIC is healthy now.
 func (r *receiver) drain(w *worker, p *port) error {
 	if r == nil || r.drained != w.now {
 		return nil
@@ -121,7 +121,7 @@ func (*receiver) resumePeer(w *worker, p *port) {
 	w.queuePFC(p, w.pfcAt(p).Priorities, wire.Resume, PauseReceiver)
 }
 
-// renewPause renews a slow receiver's PAUSE. r may be nil: the NIC is healthy now.
+// renewPause renews a slow receiver's PAUSE. A nil r means that the NIC is healthy now.
 func (r *receiver) renewPause(w *worker, p *port) error {
 	if r == nil || !r.pausing || r.pauseAt != w.now {
 		return nil
@@ -179,7 +179,7 @@ func (e *Engine) InjectPFCStorm(nic int, priorities uint8, interval vtime.Time) 
 	return p.fault.storm.send(&e.worker, p)
 }
 
-// send sends the next PAUSEs of an injected storm. f may be nil: the storm has ended.
+// send sends the next PAUSEs of an injected storm. A nil f means that the storm has ended.
 func (f *injectedStorm) send(w *worker, p *port) error {
 	if f == nil || f.next != w.now {
 		return nil

@@ -19,17 +19,17 @@ import (
 // another switch's processor, or copies them along a tree to all hosts. No ingress port's account contains them: queues
 // accept them up to the limit of lossy priorities.
 
-// hostStackQueueLimit is the most frames that wait in a NIC for one priority, as a Linux interface's txqueuelen.
+// hostStackQueueLimit limits the frames that wait in a NIC for one priority, like a Linux interface's txqueuelen.
 const hostStackQueueLimit = 1000
 
-// HostStackCounts count the host-stack frames of a host's interface.
+// HostStackCounts counts the host-stack frames of a host's interface.
 type HostStackCounts struct {
 	Sent      Amount // left the NIC
 	Delivered Amount // went up this host's stack, including copies of broadcasts and switches' answers
 	HostDrops int64  // found the NIC's queue full
 	Unknown   int64  // neither IP, ARP nor PFC, longer than the interface allows, or tagged
 	Refused   int64  // of Sent: the fabric dropped them (no such host, no room in a lossy queue, malformed)
-	Taken     int64  // of Sent: switches took them, to answer them or to send copies to all
+	Taken     int64  // of Sent: accepted by switches, to answer them or to send copies to all hosts
 	RoCE      int64  // arrived here at UDP port 4791 without a queue pair
 	Datagrams int64  // arrived here for a queue pair of datagrams
 }
@@ -46,22 +46,22 @@ func (c *HostStackCounts) Add(o HostStackCounts) {
 	c.Datagrams += o.Datagrams
 }
 
-// hostStack is a NIC's side of host-stack traffic.
+// hostStack holds a NIC's side of host-stack traffic.
 type hostStack struct {
 	HostStackCounts
 	to      arrivals
 	queues  [switchagent.Priorities]frame.Queue
 	packets int32
 	waiting uint8    // bit n: queue n has frames
-	yield   uint8    // bit n: the last frame of priority n was RoCE's
-	forged  [2]int64 // RESUMEs, PAUSEs that a program here sent and that arrived
+	yield   uint8    // bit n: the last frame of priority n was a RoCE frame
+	forged  [2]int64 // RESUMEs and PAUSEs that a program here sent and that arrived
 	ended   int64    // PFC frames that a program here sent and that arrived
 }
 
 // arrivals holds frames that left the kernel at a virtual time that the engine has not reached.
 type arrivals struct {
 	queue frame.Queue
-	at    []vtime.Time // of each
+	at    []vtime.Time // time of each frame
 	last  vtime.Time
 }
 
@@ -73,8 +73,8 @@ func (e *Engine) HostStack(nic int) HostStackCounts {
 	return HostStackCounts{}
 }
 
-// offer accepts a frame that a program sent out of a host's port at a virtual time, which may be in the future. whole
-// is false if data is only a part of it.
+// offer accepts a frame that a program sent from a host's port at a virtual time, which may be in the future. whole is
+// false if data is only a part of it.
 func (w *worker) offer(p *port, data []byte, whole bool, at vtime.Time) {
 	o := p.hostStack
 	if !whole || len(data) < wire.EthernetLen || len(data) > w.mtuOf(p.id)+wire.EthernetLen || !w.carries(data) {
@@ -244,7 +244,8 @@ func (w *worker) senderOf(f *frame.Frame) *port {
 	return nil
 }
 
-// takeDatagram gives a datagram that reached a host's port to its queue pair. It returns false if this host has none.
+// takeDatagram delivers a datagram that reached a host's port to its queue pair. It returns false if this host has
+// none.
 func (w *worker) takeDatagram(in *port, f *frame.Frame) bool {
 	var p wire.Packet
 	if !f.Datagram() || wire.Parse(f.Data(), &p) != nil {

@@ -20,7 +20,7 @@ func (e *Engine) Check() []Violation {
 	return e.Broken()
 }
 
-// finalCheck is an engine's final check. It changes only the engine's violations.
+// finalCheck performs an engine's final check. It changes only the engine's violations.
 type finalCheck struct{ *Engine }
 
 func (e finalCheck) run() {
@@ -61,7 +61,7 @@ func (e finalCheck) checkFrames() {
 			queued += int64(o.packets + o.to.queue.Packets)
 		}
 	}
-	var cut int64     // off frames that were trimmed
+	var cut int64     // bytes cut off trimmed frames
 	waiting := queued // a host's frames are made as they leave the NIC, but for flow control's own
 	for i, s := range e.switches {
 		for _, id := range e.switchPorts(i) {
@@ -85,8 +85,8 @@ func (e finalCheck) checkFrames() {
 	}
 }
 
-// checkAccounts checks that a switch's account of each ingress port equals what its queues hold, and is zero when these
-// are empty.
+// checkAccounts checks that a switch's account of each ingress port equals the bytes in its queues, and is zero when
+// these are empty.
 func (e finalCheck) checkAccounts() {
 	buffered := make([][switchagent.Priorities]uint64, len(e.ports))
 	for i, s := range e.switches {
@@ -286,10 +286,10 @@ func (e finalCheck) checkDrops() {
 	}
 }
 
-// sendableInvariant is the invariant that a congestion control breaks with an impossible rate or window.
+// sendableInvariant names the invariant that a congestion control breaks with an impossible rate or window.
 const sendableInvariant = "controllers say what can be sent"
 
-// maxNamedControlErrors is how many flows whose congestion controls broke it are named.
+// maxNamedControlErrors limits how many of the flows that broke it a violation names.
 const maxNamedControlErrors = 3
 
 // checkControllers checks that congestion controls returned possible values. It names the first flows for which they
@@ -315,8 +315,8 @@ func (e finalCheck) checkControllers() {
 	}
 }
 
-// checkHostStack checks that frames of programs, and those that switches made of them, have gone up a stack, have ended
-// at their destination, or are on their way.
+// checkHostStack checks that frames of programs, and the frames that switches made of them, have been delivered to a
+// stack, have ended at their destination, or are on their way.
 func (e finalCheck) checkHostStack() {
 	if !e.features.Live {
 		return

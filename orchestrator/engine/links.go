@@ -14,7 +14,7 @@ import (
 type links struct {
 	plan  *topologies.Plan
 	ports []port // by topologies.PortID
-	seed  uint64 // of the draws of faults
+	seed  uint64 // seed for the random draws of faults
 }
 
 // faultOf returns a port's fault record, which it creates on first use.
@@ -40,7 +40,7 @@ type Wire struct {
 	Corruption Corruption
 }
 
-// Corruption is how a wire damages frames; the receiver's MAC drops those, as their FCS is wrong.
+// Corruption describes how a wire damages frames. The receiver's MAC drops damaged frames, as their FCS is wrong.
 type Corruption struct {
 	Frame float64 // probability that a frame is damaged
 	Bit   float64 // bit error rate, FCS included

@@ -41,8 +41,8 @@ func (w *worker) failLossless(p *port, f *frame.Frame, why switchagent.Drop) {
 	r.overruns[at] = w.fail(NothingDropped, w.plan.Ports[at.port].Name, "priority %d: %v: %s", f.Priority, why, missing)
 }
 
-// lacksHeadroom returns why more of a priority arrived at a switch's port after XOFF than its headroom holds, and the
-// remedy.
+// lacksHeadroom explains why more of a priority arrived at a switch's port after XOFF than its headroom holds. It
+// includes the remedy.
 func (w *worker) lacksHeadroom(p *port, priority uint8) string {
 	_, cable := w.cableOf(p)
 	needed := cable.InFlight(&w.settings[p.index].PFC)

@@ -41,7 +41,7 @@ type monitor struct {
 	counts []*portCounts // by port; nil: not kept
 }
 
-// pfcDeparture is a PAUSE or RESUME that left a port.
+// pfcDeparture records a PAUSE or RESUME that left a port.
 type pfcDeparture struct {
 	at       vtime.Time
 	port     int32
@@ -49,7 +49,8 @@ type pfcDeparture struct {
 	pause    bool
 }
 
-// marks tell whether a pass marks a frame: its ECN field, and the number of marks of the port that it left.
+// marks holds what decides whether a pass marks a frame: its ECN field, and the number of marks of the port that it
+// left.
 type marks struct {
 	ecn   wire.ECN
 	count uint64

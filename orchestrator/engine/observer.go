@@ -16,29 +16,28 @@ type Observer interface {
 	PFCReceived(c PFCArrival)
 }
 
-// PFCArrival is a PAUSE or RESUME of one priority that a switch's port has accepted, with the state of the port's
-// queues at that time: observers are called later.
+// PFCArrival describes a PAUSE or RESUME of one priority that a switch's port has accepted. It holds the state of the
+// port's queues at that time, because observers are called later.
 type PFCArrival struct {
 	At       vtime.Time
 	Port     int
 	Priority uint8
 	Pause    bool
-	Until    vtime.Time // when the PAUSE runs out
-	Peak     int64      // most bytes in the queues since this was last read, as it is now
+	Until    vtime.Time // time at which the PAUSE expires
+	Peak     int64      // most bytes in the queues since Peak was last read, at the time of arrival
 	Queued   int64      // bytes in them
 	XOFF     uint64     // threshold of the port's ingress side
 }
 
-// StartObserver is an Observer that also receives the starts of flows by operations, and the connections of programs'
-// queue pairs.
+// StartObserver extends Observer with the starts of flows by operations, and the connections of programs' queue pairs.
 type StartObserver interface {
 	FlowStarted(now vtime.Time, flow int)
 }
 
-// EventObserver is an Observer that also receives faults, storms and deadlocks, in the order of time.
+// EventObserver extends Observer with faults, storms and deadlocks, in the order of time.
 type EventObserver interface{ FaultEvent(FaultEvent) }
 
-// FaultEvent is something that happened to the fabric rather than to a frame.
+// FaultEvent describes an event of the fabric rather than of a frame.
 type FaultEvent struct {
 	At     vtime.Time
 	Port   int // -1: the whole fabric
@@ -63,7 +62,7 @@ const (
 	EventDeadlockEnd = "deadlock_end"
 )
 
-// EventKinds are all kinds of FaultEvent.
+// EventKinds lists all kinds of FaultEvent.
 var EventKinds = []string{
 	EventLinkDown, EventLinkUp, EventLoss, EventCorruption, EventDelay, EventRate, EventReceiver, EventPFCStorm,
 	EventReroute, EventStorm,
@@ -78,20 +77,21 @@ type Tracer interface {
 	NIC(nic int) hostagent.Recorder
 	// Built is called for each control frame that the pipeline of a switch's port has built.
 	Built(now vtime.Time, port int, f *frame.Frame)
-	// Enqueued is called for each frame that enters the queue of a switch's port. It takes this long to be serialised.
+	// Enqueued is called for each frame that enters the queue of a switch's port. Serialising the frame takes the given
+	// time.
 	Enqueued(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
-	// Trimmed is called when a queued frame, which had this length and priority, has been trimmed to its headers for one
-	// that arrives. The headers take this long to be serialised.
+	// Trimmed is called when a queued frame, which had this length and priority, has been trimmed to its headers to
+	// admit an arriving frame. Serialising the headers takes the given time.
 	Trimmed(now vtime.Time, port int, f *frame.Frame, length int32, priority uint8, serialisation vtime.Time)
-	// Departed is called for each frame that starts to leave a port, and takes this long.
+	// Departed is called for each frame that starts to leave a port. Serialising the frame takes the given time.
 	Departed(now vtime.Time, port int, f *frame.Frame, serialisation vtime.Time)
 	// Arrived is called for each frame that left a port and reached the far end of its link, before its pass.
 	Arrived(now vtime.Time, port int, f *frame.Frame)
 	// Marked is called for each frame that got an ECN mark in its pass: as it left the port, or else as it is about to
 	// join the port's queue.
 	Marked(now vtime.Time, port int, f *frame.Frame, left bool)
-	// Paused is called when a port may not send frames of a priority until a time, because of a control frame that left
-	// the far end at departed. Freed is called when it may send again.
+	// Paused is called when a control frame, which left the far end at departed, stops a priority of a port until a
+	// time. Freed is called when the port may send the priority again.
 	Paused(now vtime.Time, port int, priority uint8, until, departed vtime.Time)
 	Freed(now vtime.Time, port int, priority uint8)
 	// Pausing is called for each PAUSE that a port has built, the first of a pause or a renewal; under credits, for each
@@ -99,7 +99,7 @@ type Tracer interface {
 	Pausing(now vtime.Time, port int, priority uint8, why PauseCause)
 }
 
-// PauseCause is the reason for a PAUSE.
+// PauseCause identifies the reason for a PAUSE.
 type PauseCause uint8
 
 // Causes of PAUSEs.

@@ -15,27 +15,27 @@ import (
 // Assembly Language", ICPP 2009). So they belong to one partition, and partitions are driven apart as without
 // operations.
 
-// OperationKind is the kind of an operation.
+// OperationKind selects the kind of an operation.
 type OperationKind uint8
 
 // Kinds of operations.
 const (
-	// OperationCompute takes its duration. With a duration of 0 it only joins the operations that it waits for.
+	// OperationCompute lasts for its duration. With a duration of 0 it only joins the operations that it waits for.
 	OperationCompute OperationKind = iota
 	// OperationSend starts its flows, and ends when the last byte of each has been acknowledged.
 	OperationSend
-	// OperationReceive ends when all of its flows have been delivered, whoever sent them, and all its Waits have
+	// OperationReceive ends when all of its flows have been delivered, from any sender, and all its Waits have
 	// happened.
 	OperationReceive
 )
 
-// Until is an event of an operation that others can wait for.
+// Until selects an event of an operation that others can wait for.
 type Until uint8
 
 // Events of an operation.
 const (
 	UntilEnded Until = iota
-	UntilSent        // of a send: the last packet of each of its flows has begun to leave, for the first time
+	UntilSent        // of a send: the last packet of each of its flows has started to leave, for the first time
 	UntilBegun
 )
 
@@ -49,22 +49,22 @@ type Wait struct {
 type OperationConfig struct {
 	Host topologies.NodeID
 	Kind OperationKind
-	// Duration is how long an operation computes.
+	// Duration holds the time for which an operation computes.
 	Duration vtime.Time
-	// Unit is the compute unit. A host's operations of one unit above 0 run one after the other, in the order in which
-	// they become ready. Those of unit 0 wait only for their Waits.
+	// Unit selects the compute unit. A host's operations of one unit above 0 run one after the other, in the order in
+	// which they become ready. Those of unit 0 wait only for their Waits.
 	Unit int
 }
 
-// operation is an operation of a run.
+// operation holds an operation of a run.
 type operation struct {
 	duration     vtime.Time
-	began, ended vtime.Time // vtime.Never before
+	began, ended vtime.Time // vtime.Never until it happens
 	port         int32      // of the host
 	follow       int32      // index of its first follower in steps.followers
 	followers    int32      // number of followers
 	flow         int32      // of a send: its first flow
-	waits        int32      // events that it still waits for
+	waits        int32      // number of events that it still waits for
 	left         int32      // flows that have not been acknowledged, or delivered
 	unsent       int32      // flows whose last packet has not left
 	unit         int32      // index in units; -1: none
@@ -81,13 +81,13 @@ type steps struct {
 	edges      []edge // only before the run
 }
 
-// edge is a wait of one operation for another.
+// edge represents a wait of one operation for another.
 type edge struct {
 	operation, by int32
 	until         Until
 }
 
-// follower is an operation that waits for an event of another.
+// follower represents an operation that waits for an event of another.
 type follower struct {
 	operation int32
 	until     Until
@@ -98,13 +98,13 @@ type unitName struct {
 	unit int
 }
 
-// unit does operations one after the other.
+// unit runs operations one after the other.
 type unit struct {
 	busy  bool
 	queue []int32 // operations that are ready
 }
 
-// occurrence is an event of an operation that has not been passed to its followers.
+// occurrence represents an event of an operation that has not been passed to its followers.
 type occurrence struct {
 	operation int32
 	until     Until
@@ -332,5 +332,5 @@ func (e *Engine) Operation(id int) (began, ended vtime.Time) {
 // OpenOperations returns the number of operations that have not ended.
 func (e *Engine) OpenOperations() int { return e.openOperations }
 
-// Pending returns the number of flows scheduled to start, and of operations that compute.
+// Pending returns the number of flows scheduled to start, plus the number of operations that compute.
 func (e *Engine) Pending() int { return e.scheduledStarts }

@@ -13,12 +13,12 @@ type PanicError struct {
 	Time  vtime.Time
 	Value any // of the panic
 	Stack []byte
-	// File is the file to which the caller has written Stack; empty: none.
+	// File names the file to which the caller has written Stack; empty: none.
 	File string
 }
 
-// guest is the panic value of a congestion control that was read from a file. It has the message, and the position in
-// the file.
+// guest describes the panic value of a congestion control that was read from a file. Guest returns the message with its
+// position in the file.
 type guest interface {
 	error
 	Guest() string

@@ -11,10 +11,10 @@ import (
 // at the barrier at the end of a window, which all partitions reach. Calls, or a run's end, may synchronise the
 // partitions within a window too; no result may depend on that.
 
-// windowLookaheads is the length of a synchronisation window, in lookaheads, if no result depends on barriers.
+// windowLookaheads sets the length of a synchronisation window, in lookaheads, if no result depends on barriers.
 const windowLookaheads = 16
 
-// windowLength returns the time between two barriers. It is as short as possible where results depend on it: credit
+// windowLength returns the time between two barriers. It is as short as possible if results depend on it: credit
 // messages come to rest, and receivers' reports and grants end, at a barrier.
 func (e *Engine) windowLength() vtime.Time {
 	if e.flowControl.seesBarriers() || e.hosts.Notify == hostagent.NotifyPCN || e.hosts.Grants || e.flowsReport {
@@ -23,7 +23,7 @@ func (e *Engine) windowLength() vtime.Time {
 	return windowLookaheads * e.lookahead
 }
 
-// drive takes every partition from one time, before which no event is left, to another.
+// drive drives every partition from one time, before which no event is left, to another.
 func (e *Engine) drive(from, end vtime.Time, drain bool, poll *poll) error {
 	if !e.divided() {
 		return e.driveAlone(end, drain, poll)
@@ -37,7 +37,7 @@ func (e *Engine) drive(from, end vtime.Time, drain bool, poll *poll) error {
 	return nil
 }
 
-// drivePhases is drive for several partitions.
+// drivePhases implements drive for several partitions.
 func (e *Engine) drivePhases(from, end vtime.Time, poll *poll) error {
 	if len(e.phases) == 2 {
 		return e.driveInTurns(from, end, poll)
@@ -53,7 +53,8 @@ func (e *Engine) drivePhases(from, end vtime.Time, poll *poll) error {
 	return nil
 }
 
-// driveInTurns is drivePhases for two phases: each advances two lookaheads at a time, while the other is one behind.
+// driveInTurns implements drivePhases for two phases: each advances two lookaheads at a time, while the other is one
+// behind.
 func (e *Engine) driveInTurns(from, end vtime.Time, poll *poll) error {
 	turn := 0
 	for at := from; at < end; turn++ {
@@ -65,7 +66,7 @@ func (e *Engine) driveInTurns(from, end vtime.Time, poll *poll) error {
 	return e.drivePhase(turn%2, end, poll)
 }
 
-// driveAlone is drive for one partition.
+// driveAlone implements drive for one partition.
 func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
 	events := &e.partitions[0].events
 	for events.Next() < end {
@@ -88,7 +89,7 @@ func (e *Engine) driveAlone(end vtime.Time, drain bool, poll *poll) error {
 	return nil
 }
 
-// drivePhase takes the partitions of a phase to the given time. No other partition may be further behind than the
+// drivePhase drives the partitions of a phase to the given time. No other partition may be further behind than the
 // lookahead.
 func (e *Engine) drivePhase(phase int, end vtime.Time, poll *poll) error {
 	if e.workers != nil {

@@ -53,16 +53,16 @@ func (w *worker) mayLeavePaused(p *port, f *frame.Frame) bool {
 	return w.hosts.ACKsWhenPaused && !f.HostStack() && f.IsAnswer()
 }
 
-// lostPause is a PAUSE of a switch's port that a fault lost. The loss is known in the partition at the far end of the
-// link, which may be ahead of the port's own partition or behind it. So a record holds times and not a present state:
-// no result may depend on which of the two partitions was driven first.
+// lostPause records a PAUSE of a switch's port that a fault lost. The loss is detected in the partition at the far end
+// of the link, which may be ahead of the port's own partition or behind it. So a record holds times and not a present
+// state: no result may depend on which of the two partitions was driven first.
 type lostPause struct {
-	left, at   vtime.Time // when it left the port, and when the peer would have had it
+	left, at   vtime.Time // times at which it left the port, and would have reached the peer
 	priorities uint8
 }
 
-// losePause records a lost PAUSE of port p. It leaves out priorities for which an earlier PAUSE of the same pause was
-// lost: that one would have stopped the same frames.
+// losePause records a lost PAUSE of port p. It skips priorities for which an earlier PAUSE of the same pause was lost:
+// that one would have stopped the same frames.
 func (f *portFault) losePause(p *port, left, at vtime.Time, priorities uint8) {
 	for i := range f.lostPauses {
 		l := &f.lostPauses[i]

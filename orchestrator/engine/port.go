@@ -10,34 +10,34 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// port is the engine's side of a port: the transmitter and the wire. The fields that every frame touches come first, in
-// two cache lines.
+// port holds the engine's side of a port: the transmitter and the wire. The fields that every frame touches come first,
+// in two cache lines.
 type port struct {
 	id        int32
 	peer      int32
 	index     int32 // of its switch, or of a host's interface
 	partition int32
 	isSwitch  bool
-	// freeArmed is true if an event is scheduled for busyUntil, when the last frame has been serialised.
+	// freeArmed means that an event is scheduled for busyUntil, when the last frame has been serialised.
 	freeArmed bool
-	faulty    bool  // fault is not nil
+	faulty    bool  // set if fault is not nil
 	expected  bool  // an event is scheduled for the first frame on the wire
 	pauses    uint8 // bit n: a PAUSE arrived for priority n, and no RESUME since
 	busyUntil vtime.Time
 	wakeAt    vtime.Time
-	perByte   vtime.Time // 0: not a whole number of picoseconds
+	perByte   vtime.Time // serialisation time of a byte; 0: not a whole number of picoseconds
 	delay     vtime.Time
 	arrived   int64
 	txFrames  int64
-	wire      flight       // to the peer
-	busy      vtime.Time   // serialising, of frames begun
-	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: there never were any
+	wire      flight       // frames on the wire to the peer
+	busy      vtime.Time   // time spent serialising, for all frames started
+	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: never any
 	txBytes   [switchagent.Priorities]int64
 
 	rate      units.Rate
 	pausing   *pausing   // nil: no PAUSE was received or sent
-	pfcSent   [2]int64   // RESUMEs, PAUSEs that left
-	fault     *portFault // nil: there never was one
+	pfcSent   [2]int64   // RESUMEs and PAUSEs that left
+	fault     *portFault // nil: never any
 	hostStack *hostStack // of a host's port in a live fabric
 	_         [3]int64
 }
@@ -65,10 +65,10 @@ func (p *port) queueControl(f *frame.Frame) {
 	p.control.Push(f)
 }
 
-// pausing holds what a port knows of the PAUSEs of each priority. Most ports never receive or send one.
+// pausing holds the state of the PAUSEs of each priority of a port. Most ports never receive or send one.
 type pausing struct {
-	stopped   [switchagent.Priorities]vtime.Time // until when it is paused by the frames that arrived
-	refreshAt [switchagent.Priorities]vtime.Time // when a PAUSE is to be renewed; older refresh events are stale
+	stopped   [switchagent.Priorities]vtime.Time // time until which it is paused by received frames
+	refreshAt [switchagent.Priorities]vtime.Time // time at which to renew a PAUSE; older refresh events are stale
 }
 
 // pausings returns the port's pausing record, which it creates on first use.
@@ -79,36 +79,37 @@ func (p *port) pausings() *pausing {
 	return p.pausing
 }
 
-// portFault holds the present faults of a port and the wire from it, and what they have cost.
+// portFault holds the present faults of a port and its outgoing wire, and counts their losses.
 type portFault struct {
 	down    bool
 	loss    float64 // probability that the wire loses a frame
-	corrupt float64 // that it damages one
-	ber     float64 // that it damages a bit
+	corrupt float64 // probability that it damages a frame
+	ber     float64 // probability that it damages a bit
 	seed    uint64
 	draws   uint64
-	wireEnd vtime.Time // no frame arrives earlier: frames sent before the delay was shortened are not overtaken
+	// earliest arrival of the next frame: later frames do not overtake those sent before the delay was shortened
+	wireEnd vtime.Time
 
 	lost        [Losses]Amount
-	lostPFC     [2]int64 // RESUMEs, PAUSEs that left and did not arrive
-	refusedPFC  [2]int64 // RESUMEs, PAUSEs that could not leave
+	lostPFC     [2]int64 // RESUMEs and PAUSEs that left and did not arrive
+	refusedPFC  [2]int64 // RESUMEs and PAUSEs that could not leave
 	lostCredits int64    // credit messages that did not arrive or could not leave
 	lostPauses  []lostPause
-	pausedAt    [switchagent.Priorities]vtime.Time // when the port last began to pause its peer
+	pausedAt    [switchagent.Priorities]vtime.Time // time at which the port last started to pause its peer
 
 	// Of a host's port.
 	receiver *receiver
 	storm    *injectedStorm
 }
 
-// draw returns the port's next random number in [0, 1). It depends on a count, so the order of other events cannot
+// draw returns the port's next random number in [0, 1). It depends only on a count, so the order of other events cannot
 // change it.
 func (f *portFault) draw() float64 {
 	f.draws++
 	return splitmix.Float(splitmix.At(f.seed, f.draws-1))
 }
 
-// fate returns why the wire loses the next frame of n bytes; Losses if it arrives.
+// fate returns why the wire loses the next frame of n bytes; Losses if the frame arrives.
 func (f *portFault) fate(n int) Loss {
 	if f.loss > 0 && f.draw() < f.loss {
 		return LossWire
@@ -124,17 +125,17 @@ func (f *portFault) fate(n int) Loss {
 	return Losses
 }
 
-// receiver is the state of a slow receiver.
+// receiver holds the state of a slow receiver.
 type receiver struct {
 	Receiver
 	queue    frame.Queue
 	buffered int64      // their sizes, as switches count them
-	drained  vtime.Time // when the first frame of queue is taken; vtime.Never without any
+	drained  vtime.Time // time at which the first frame of queue is removed; vtime.Never if queue is empty
 	pausing  bool
-	pauseAt  vtime.Time // when PAUSE is renewed
+	pauseAt  vtime.Time // time at which to renew PAUSE
 }
 
-// injectedStorm is a PFC storm of a malfunctioning NIC: its port sends PAUSE regardless of its buffer.
+// injectedStorm describes a PFC storm of a malfunctioning NIC: its port sends PAUSE regardless of its buffer.
 type injectedStorm struct {
 	priorities uint8
 	interval   vtime.Time
@@ -148,20 +149,20 @@ func (p *port) receiver() *receiver {
 	return p.fault.receiver
 }
 
-// Loss is the cause of a frame's loss by a fault.
+// Loss identifies the fault that caused a frame's loss.
 type Loss uint8
 
 // Causes of losses.
 const (
 	LossLink     Loss = iota // it was on the wire, or being sent, when its link went down
-	LossPort                 // it was queued at a port whose link went down, or sent there afterwards
+	LossPort                 // it was queued at a port whose link went down, or sent to that port afterwards
 	LossWire                 // the wire lost it
 	LossFCS                  // the wire damaged it: the receiver's MAC found its FCS wrong
 	LossReceiver             // a slow receiver's buffer was full
-	LossWatchdog             // it was in a queue in a PFC storm, or sent there
+	LossWatchdog             // it was in a queue in a PFC storm, or sent to that queue
 	LossRoute                // after routes changed it found no route, or its TTL expired in a loop
 	LossPause                // a buffer was full because a fault had lost the PAUSE that would have stopped it
-	// LossDevice means that, in a live fabric, its interface was down or its pipeline had been removed.
+	// LossDevice stands for an interface that was down, or whose pipeline had been removed, in a live fabric.
 	LossDevice
 	Losses
 )

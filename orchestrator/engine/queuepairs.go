@@ -18,20 +18,20 @@ import (
 type PairConfig struct {
 	Interface int // index of the NIC
 	Program   qp.Program
-	// SendDepth and ReceiveDepth are the capacities of its queues in work requests: 1..qp.MaxDepth, and 0..qp.MaxDepth.
+	// SendDepth and ReceiveDepth set the capacities of its queues in work requests: 1..qp.MaxDepth, and 0..qp.MaxDepth.
 	SendDepth, ReceiveDepth int
 	Receives                *qp.ReceiveQueue // a shared receive queue; nil: one of its own
 	SignalAll               bool             // every work request has a completion
 }
 
-// Pair is a queue pair of a program. While it is connected, Flows contains it as a flow to the host at its other end.
-// Call its methods between two events.
+// Pair represents a queue pair of a program. While it is connected, Flows contains it as a flow to the host at its
+// other end. Call its methods between two events.
 type Pair struct {
 	engine      *Engine
 	queue       *qp.QueuePair
 	port        *port
-	flow        int // index; -1: it is not connected
-	connections int // times that it has been connected
+	flow        int // index in Flows; -1: it is not connected
+	connections int // number of times that it has been connected
 }
 
 // pairs holds the queue pairs of programs.
@@ -54,7 +54,7 @@ func (p *pairs) device(index int, nic *hostagent.NIC) *qp.Device {
 	return d
 }
 
-// firstPair is the number of the first queue pair of a program. Numbers of flows' queue pairs are below.
+// firstPair numbers the first queue pair of a program. Numbers of flows' queue pairs are below.
 const firstPair = 1 << 23
 
 // OpenPair opens a queue pair, in qp.StateReset. It returns an error if the fabric does not support queue pairs.
@@ -102,7 +102,8 @@ func (e *Engine) pairConfig(c *PairConfig) (own qp.Config, err error) {
 
 // pairNumber returns an unused queue pair number.
 func (e *Engine) pairNumber() (uint32, error) {
-	const numbers = 1<<24 - 1 - firstPair // the last is of multicast groups (IBTA volume 1 section 3.5.10)
+	// limit: the last number is for multicast groups (IBTA volume 1 section 3.5.10)
+	const numbers = 1<<24 - 1 - firstPair
 	if len(e.pairs.open)+len(e.datagrams) >= numbers/2 {
 		return 0, errors.New("there are too many queue pairs")
 	}
@@ -258,8 +259,8 @@ func (e *Engine) checkPair(p *Pair) {
 	}
 }
 
-// Datagrams is a queue pair of a program that sends datagrams. They leave their host like programs' frames, and only
-// queue pairs receive them. Call its methods between two events.
+// Datagrams represents a queue pair of a program that sends datagrams. They leave their host like programs' frames, and
+// only queue pairs receive them. Call its methods between two events.
 type Datagrams struct {
 	*qp.Datagrams
 	engine *Engine

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// SetSwitch changes those settings of a switch that can be changed while it works (keys.Key.Live). Which priorities
-// are lossless, the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
+// SetSwitch changes the settings of a switch that can be changed while it works (keys.Key.Live). Lossless priorities,
+// the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
 func (e *Engine) SetSwitch(index int, s *switchagent.Settings, b *topologies.Balancing) error {
 	own := e.settings[index]
 	rows := settings.Switch(own, &e.plan.Balancing)
@@ -45,8 +45,8 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings, b *topologies.Bal
 	return e.setWatchdog(index, s.PFC.Watchdog)
 }
 
-// fitSwitch resolves a switch's settings for its cables as they are, and has its pipelines and traffic manager go by
-// them. What does not change while a switch works stays.
+// fitSwitch resolves a switch's settings for its cables as they are, and applies them to its pipelines and traffic
+// manager. It keeps settings that do not change while a switch works.
 func (e *Engine) fitSwitch(index int) {
 	s, node := e.settings[index], &e.plan.Nodes[e.plan.Switch[index]]
 	buffer, ports := s.Resolve(e.cables[index])
@@ -58,8 +58,8 @@ func (e *Engine) fitSwitch(index int) {
 	e.switches[index].Fit(buffer, ports)
 }
 
-// fitHeadroom grows the headroom of a switch's port to what its changed cable can have in flight. Headroom never
-// shrinks: what a longer cable holds still arrives.
+// fitHeadroom grows the headroom of a switch's port to the bytes that its changed cable can have in flight. Headroom
+// never shrinks: frames in flight on a longer cable still arrive.
 func (e *Engine) fitHeadroom(p *port) {
 	if !p.isSwitch || e.settings[p.index].PFC.Headroom != switchagent.Auto {
 		return

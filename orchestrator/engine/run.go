@@ -12,7 +12,7 @@ import (
 // Progress receives the state of a run now and then.
 type Progress func(now vtime.Time, t *Totals)
 
-// leastQuiescence is the minimum quiescence timeout: how long a draining fabric may move only flow control's messages
+// leastQuiescence sets the minimum quiescence timeout: how long a draining fabric may move only flow control's messages
 // before its run ends. Frames in a cycle of PAUSEs, or of missing credits, never move again, while messages continue.
 const leastQuiescence = 200 * vtime.Millisecond
 

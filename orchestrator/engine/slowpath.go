@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// slowPath holds what switches of a live fabric need for frames that the pipelines do not forward.
+// slowPath holds the state of a live fabric's switches for frames that the pipelines do not forward.
 type slowPath struct {
 	processors []switchagent.Processor // by switch
 	trees      [][]int32               // by switch, the ports through which it floods
@@ -19,7 +19,7 @@ type slowPath struct {
 	querier    bool                    // a host has sent a membership query
 }
 
-// isSwitch reports whether an address is in the range of switches, as the pipelines know it.
+// isSwitch reports whether an address is in the pipelines' range of switch addresses.
 func isSwitch(a wire.Addr) bool { return a[0] == 10 && a[1] == 254 }
 
 // switchOf returns the index of the switch with an address; -1 without one.
@@ -200,7 +200,7 @@ func (w *worker) fragment(out int32, f *frame.Frame, priority uint8) error {
 	return nil
 }
 
-// takeFrame ends a program's frame that a switch has taken. sender is nil if another switch made the frame.
+// takeFrame ends a program's frame that a switch has accepted. sender is nil if another switch made the frame.
 func (w *worker) takeFrame(f *frame.Frame, sender *port) {
 	if sender != nil && sender.hostStack != nil {
 		sender.hostStack.Taken++

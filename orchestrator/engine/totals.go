@@ -3,16 +3,16 @@ package engine
 // Totals holds an engine's counts over the run.
 type Totals struct {
 	Events   int64
-	Passes   int64  // through the pipelines, triggers included
+	Passes   int64  // passes through the pipelines, triggers included
 	Hops     int64  // frames that reached the far end of a link
-	Triggers int64  // passes by which pipelines were to generate a packet
+	Triggers int64  // passes that triggered pipelines to generate a packet
 	Created  Amount // frames made by hosts and switches
 	Ended    Amount // frames that ended: delivered, consumed, dropped
-	Dropped  int64  // of Ended
-	LossLost int64  // of Dropped: in a lossless class
-	Refused  int64  // frames of programs that the fabric dropped; not of Dropped
-	Taken    int64  // frames of programs that switches took, for their processors or to copy them for all hosts
-	Missed   int64  // frames of programs that faults cost; of Dropped
+	Dropped  int64  // part of Ended
+	LossLost int64  // part of Dropped: in a lossless class
+	Refused  int64  // frames of programs that the fabric dropped; not part of Dropped
+	Taken    int64  // frames of programs that switches accepted, for their processors or to copy them for all hosts
+	Missed   int64  // frames of programs lost to faults; part of Dropped
 	Built    int64  // frames for programs that switches made: their processors' answers, and copies
 }
 

@@ -6,13 +6,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Violation is an invariant that a run broke.
+// Violation describes an invariant that a run broke.
 type Violation struct {
 	Invariant string
 	Place     string
 	Time      vtime.Time // the first time
 	Detail    string
-	Times     int // that it was broken there, in this way
+	Times     int // how often it was broken there, in this way
 }
 
 // String returns the violation as a sentence.
@@ -26,10 +26,10 @@ func (v Violation) String() string {
 
 const maxViolations = 100
 
-// NothingDropped is the invariant of lossless classes.
+// NothingDropped names the invariant of lossless classes.
 const NothingDropped = "nothing is dropped in a lossless class"
 
-// brokenInvariant is a violation with the partition in which it was found; -1: at a barrier.
+// brokenInvariant records a violation with the partition in which it was found; -1: at a barrier.
 type brokenInvariant struct {
 	partition int32
 	*Violation
@@ -53,5 +53,5 @@ func (e *Engine) Broken() []Violation {
 	return all
 }
 
-// PlaneFailed records that the plane has failed: no invariant can be checked then.
+// PlaneFailed records a failure of the plane. After that no invariant can be checked.
 func (e *Engine) PlaneFailed(err error) { e.fail("the plane works", "plane", "%v", err) }

@@ -8,14 +8,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// watch is the watchdog's state of an egress queue.
+// watch holds the watchdog's state of an egress queue.
 type watch struct {
 	armed bool // an event is scheduled
 	storm bool
-	at    vtime.Time // of that event; others are stale
+	at    vtime.Time // time of that event; others are stale
 }
 
-// watchdogs holds the watchdogs' states of all egress queues, by port and priority; nil: no switch has a watchdog.
+// watchdogs holds the watchdogs' states of all egress queues, by port and priority. It is nil if no switch has a
+// watchdog.
 type watchdogs []watch
 
 func (e *Engine) newWatchdogs() {

@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Way returns the path of a flow under the present routes, after faults. It ends at a switch without a route. Where
+// Way returns the path of a flow under the present routes, after faults. The path ends at a switch without a route. If
 // load balancing moves packets, it has the ports of all paths.
 func (e *Engine) Way(flow int) []topologies.PortID {
 	f := &e.flows[flow]
@@ -18,14 +18,14 @@ func (e *Engine) Way(flow int) []topologies.PortID {
 	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
 }
 
-// CutOff is the position at which a flow's packets, or its answers, cannot continue.
+// CutOff describes the position at which a flow's packets, or its answers, cannot continue.
 type CutOff struct {
-	// Port is the first of their way whose link is down; where there is no route, that of the host that they are for.
+	// Port is the first port of the path whose link is down. Without a route it is the port of the destination host.
 	Port topologies.PortID
-	// At is the node from which no route leads there, if NoRoute.
+	// At is the node without a route to Port, if NoRoute.
 	At      topologies.NodeID
 	NoRoute bool
-	Back    bool // it is the answers that cannot get on
+	Back    bool // the answers are cut off
 }
 
 // CutOff returns where a flow is cut off; false if it is not. Where load balancing moves packets, a flow is cut off
@@ -69,7 +69,7 @@ func (e *Engine) cutOff(source, destination topologies.NodeID, ports paths.Ports
 	return CutOff{}, false
 }
 
-// nextHops returns the ports of the switch with index sw from which the pipelines choose for the interface with index
+// nextHops returns the ports from which the pipelines of the switch with index sw choose for the interface with index
 // to.
 func (e *Engine) nextHops(sw, to int) (hops []topologies.PortID) {
 	return fill.NextHops(e.state, e.plan.Routes().Leaves, sw, to)

@@ -5,11 +5,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// flight holds the frames on the wire from a port, in order. It keeps their arrival times next to each other, so that
+// flight holds the frames on the wire from a port, in order. It keeps their arrival times next to each other. So
 // scheduling the next arrival touches no frame, which has long left the processor's cache. The frames are in a list of
 // chunks from a common pool: of tens of thousands of wires few have many frames at a time.
 type flight struct {
-	head, tail *wireChunk // of the first and last frame; nil: none
+	head, tail *wireChunk // chunks of the first and last frame; nil: none
 	from, to   uint8      // index of the first frame in head, and after the last in tail
 	count      uint32
 	bytes      int64
@@ -21,7 +21,7 @@ type wireChunk struct {
 	next   *wireChunk
 }
 
-// frameInFlight is a frame on a wire, with its arrival time.
+// frameInFlight holds a frame on a wire, with its arrival time.
 type frameInFlight struct {
 	frame   *frame.Frame
 	arrival vtime.Time

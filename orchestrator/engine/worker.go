@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// noPartition stands for no partition: work at a barrier, or between two events.
+// noPartition marks work outside of partitions: at a barrier, or between two events.
 const noPartition = -1
 
 // A worker drives partitions, one after the other. It holds the state that changes with every frame and belongs to no
@@ -33,23 +33,23 @@ type worker struct {
 	pass            *ebpf.Pass
 	pool            *frame.Pool
 	freeChunks      chunkPool
-	lastEvent       vtime.Time // of any event so far
-	lastFrameEnd    vtime.Time // of any frame
-	lastProgress    vtime.Time // when a frame of a flow last left a port
+	lastEvent       vtime.Time // time of the last event so far
+	lastFrameEnd    vtime.Time // time at which the last frame ended
+	lastProgress    vtime.Time // time at which a frame of a flow last left a port
 	prefetchSum     int32      // keeps the compiler from removing expectArrivals' loads
 	drivenPartition int32      // partition; -1: none
-	constructing    int32      // 1 + the flow whose congestion control is being made; 0: none
+	constructing    int32      // 1 + the flow whose congestion control is under construction; 0: none
 
 	openFlows       int                   // flows with a size that have not ended
 	pastGrants      hostagent.GrantCounts // sums over the flows that have ended
 	scheduledStarts int                   // flows scheduled to start, and operations that compute
 	openOperations  int                   // operations that have not ended
 	startedFlows    []int32               // flows that an operation has started, for the observer
-	occurrences     []occurrence          // of operations, for their followers
+	occurrences     []occurrence          // events of operations, for their followers
 	finishedFlows   []int32               // flows that have ended, for the observer
 	receiversToEnd  []int32               // flows that have ended, whose receivers end at the next barrier
 
-	lost    [Losses]Amount // by faults
+	lost    [Losses]Amount // frames lost to faults
 	credits creditCounts
 	monitor monitor
 
@@ -62,10 +62,10 @@ type worker struct {
 	_ [8]int64
 }
 
-// phaseOutput holds what a worker hands over at the end of a phase, because it concerns partitions that other workers
-// may be driving.
+// phaseOutput holds the results of a worker at the end of a phase that concern partitions which other workers may be
+// driving.
 type phaseOutput struct {
-	remoteArrivals []remoteArrival       // at other partitions, of frames that this worker's have sent
+	remoteArrivals []remoteArrival       // arrivals at other partitions, of frames sent by this worker's partitions
 	receivers      []*hostagent.Receiver // of flows that have started
 	broken         []brokenInvariant
 	maxBroken      int // maximum length of broken
@@ -73,7 +73,7 @@ type phaseOutput struct {
 	events         int64
 }
 
-// remoteArrival is the time of a partition's first frame from another partition.
+// remoteArrival holds the time of a partition's first frame from another partition.
 type remoteArrival struct {
 	partition int32
 	at        vtime.Time
@@ -84,11 +84,11 @@ type interruption struct {
 	partition    int32
 	err          error
 	at           vtime.Time
-	constructing int32 // as the worker's
+	constructing int32 // copy of worker.constructing
 }
 
-// fabric holds the state that all workers share. Ports and ends of flows change as their partition is driven; all else
-// changes between two events.
+// fabric holds the state that all workers share. Ports and ends of flows change as their partition is driven. All other
+// state changes between two events.
 type fabric struct {
 	plane       plane.Plane
 	firstWorker *worker

@@ -33,13 +33,13 @@ type WorkerPool interface {
 type workerGroup struct {
 	pool       WorkerPool
 	all        []*worker     // first the engine's own
-	framePools []*frame.Pool // of all
+	framePools []*frame.Pool // frame pools of all workers
 	drive      func(worker int, partition int32)
-	end        vtime.Time // of the present phase
+	end        vtime.Time // end of the present phase
 	shares     *partition.Shares
 }
 
-// addWorkers makes as many workers as the pool and the plane allow. It does nothing if it has been called before.
+// addWorkers makes as many workers as the pool and the plane allow. Later calls do nothing.
 func (e *Engine) addWorkers() error {
 	t := e.workers
 	if t == nil || t.all != nil {
@@ -78,13 +78,13 @@ func (e *Engine) addWorkers() error {
 	return nil
 }
 
-// workersFor returns how many workers are to drive a phase up to a time.
+// workersFor returns how many workers to use for a phase up to a time.
 func (t *workerGroup) workersFor(phase int, due []vtime.Time, end vtime.Time) int {
 	events, largest, partitions := t.shares.Load(phase, due, end)
 	return min(t.pool.Useful(events, largest), len(t.all), partitions)
 }
 
-// driveConcurrently is drivePhase by several workers.
+// driveConcurrently implements drivePhase with several workers.
 func (e *Engine) driveConcurrently(phase, workers int, end vtime.Time, poll *poll) error {
 	t := e.workers
 	t.end = end
@@ -233,9 +233,9 @@ func (p *poll) counts(n int64, e *Engine) error {
 	return p.watch(e.now, &e.Totals)
 }
 
-// Watch is called now and then between two events, with the progress of the run. An error ends the run, which returns
-// it.
+// Watch is called now and then between two events, with the progress of the run. If it returns an error, the run ends
+// with that error.
 type Watch func(now vtime.Time, t *Totals) error
 
-// eventsPerPoll is the number of events between two calls of Watch.
+// eventsPerPoll sets the number of events between two calls of Watch.
 const eventsPerPoll = 1 << 14

@@ -10,12 +10,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Event is an entry of a Queue. Events are ordered by At and then by Seq.
+// Event describes an entry of a Queue. Events are ordered by At and then by Seq.
 type Event struct {
 	At   vtime.Time
 	Seq  uint64 // unique among the events of one time
-	ID   int32  // what the event concerns
-	Kind uint8  // what happens to it
+	ID   int32  // flow, port or other object that the event concerns
+	Kind uint8  // action of the event
 }
 
 // before reports whether e comes before o.
@@ -31,7 +31,7 @@ type Queue struct {
 	now    []Event  // the current bucket, sorted
 	head   int      // index in now of the first event
 	ring   []int32  // the list of each later bucket
-	used   []uint64 // a bit for each bucket of the ring: it has events
+	used   []uint64 // one bit for each bucket of the ring: it has events
 	near   int      // events in the ring
 	store  store
 	far    eventHeap
@@ -199,7 +199,7 @@ func (s *store) take(list int32, events []Event) []Event {
 	return events
 }
 
-// eventHeap is a binary heap of events.
+// eventHeap implements a binary heap of events.
 type eventHeap []Event
 
 func (h *eventHeap) push(e Event) {

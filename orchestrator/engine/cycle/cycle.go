@@ -15,7 +15,7 @@ import (
 	"slices"
 )
 
-// PortPriority is a priority of a port: its egress queue, or its ingress account.
+// PortPriority names a priority of a port: its egress queue, or its ingress account.
 type PortPriority struct {
 	Port     int
 	Priority uint8
@@ -26,7 +26,7 @@ func Compare(a, b PortPriority) int {
 	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Priority, b.Priority))
 }
 
-// Fabric is what a search must know about queues and accounts.
+// Fabric provides the state of queues and accounts to a search.
 type Fabric interface {
 	// Account returns the account, at the other end of a queue's link, that pauses the queue.
 	Account(queue PortPriority) PortPriority
@@ -35,9 +35,9 @@ type Fabric interface {
 	Frames(queue PortPriority, f func(account PortPriority, size uint64))
 	// Switch returns the index of the switch that a port belongs to.
 	Switch(port PortPriority) int
-	// Headroom returns how much of an account is in its headroom when it counts so many bytes.
+	// Headroom returns the bytes of an account that are in its headroom when it counts the given bytes.
 	Headroom(account PortPriority, bytes uint64) uint64
-	// StaysPaused reports whether an account keeps its queue paused when it counts so many bytes, and used bytes of
+	// StaysPaused reports whether an account keeps its queue paused when it counts the given bytes, and used bytes of
 	// its switch's shared buffer are in use.
 	StaysPaused(account PortPriority, bytes, used uint64) bool
 }

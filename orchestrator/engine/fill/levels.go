@@ -10,15 +10,16 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// levels is what a kind of flow control derives from switches' settings.
+// levels derives buffer limits from switches' settings for one kind of flow control.
 type levels interface {
 	// check returns an error if the settings do not suit a topology.
 	check(plan *topologies.Plan, s *switchagent.Settings) error
-	// limit writes into a port's profile how much the port may buffer before its peer has to stop.
+	// limit writes into a port's profile how many bytes the port may buffer before its peer must stop.
 	limit(to *ebpf.Profile, t *switchagent.Thresholds)
-	// setAside returns how much of a switch's buffer its lossless priorities do not share.
+	// setAside returns the bytes of a switch's buffer that its lossless priorities do not share.
 	setAside(s *switchagent.Settings, ports []switchagent.Thresholds) uint64
-	// lacksBuffer says why lossless frames found the buffer of a switch with these cables full, and what to do.
+	// lacksBuffer explains why lossless frames found the buffer of a switch with these cables full, and how to avoid
+	// it.
 	lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable) string
 }
 
@@ -38,13 +39,13 @@ func CheckFlowControl(plan *topologies.Plan, s *switchagent.Settings) error {
 	return levelsOf(s).check(plan, s)
 }
 
-// LacksBuffer returns why lossless frames found the buffer of a switch with these settings and cables full, and what to
-// do.
+// LacksBuffer explains why lossless frames found the buffer of a switch with these settings and cables full, and how to
+// avoid it.
 func LacksBuffer(s *switchagent.Settings, cables []switchagent.Cable) string {
 	return levelsOf(s).lacksBuffer(s, cables)
 }
 
-// pfcLevels are the levels of PFC: XOFF, XON and headroom.
+// pfcLevels derives the levels of PFC: XOFF, XON and headroom.
 type pfcLevels struct{}
 
 // check requires that XON is below XOFF at each port. Validate compares stated values.
@@ -96,7 +97,7 @@ func (pfcLevels) lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable
 		"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto", reach, buffer, reach)
 }
 
-// cbfcLevels are the levels of credit-based flow control: the ports' own buffers.
+// cbfcLevels derives the levels of credit-based flow control: the ports' own buffers.
 type cbfcLevels struct{}
 
 // check requires that each port's buffer holds the blocks of the longest frame.

@@ -1,4 +1,4 @@
-// Package fill writes what a plan and the settings of its switches come to into the tables of the pipelines.
+// Package fill fills the tables of the pipelines from a plan and the settings of its switches.
 package fill
 
 import (
@@ -137,8 +137,8 @@ func NextHops(state *ebpf.State, leaves, sw, to int) (hops []topologies.PortID) 
 	return hops
 }
 
-// firstIfindex is the index that a namespace's first interface after lo gets. Indexes are chosen, not requested from
-// the kernel: that saves a dump of every namespace, and the ring gets a port from an interface by subtraction.
+// firstIfindex numbers a namespace's first interface after lo. Package fill chooses indexes, instead of requesting them
+// from the kernel. That saves a dump of every namespace, and the ring gets a port from an interface by subtraction.
 const firstIfindex = 2
 
 // OuterIfindex returns the index in the hub namespace of a port's outer end.

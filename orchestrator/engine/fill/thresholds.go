@@ -16,7 +16,7 @@ import (
 
 // LongestFrame returns the length of the longest frame that a NIC sends in a plan's fabric.
 func LongestFrame(plan *topologies.Plan) int {
-	const telemetry = ebpf.TelemetryBytes - 54 // in a data packet
+	const telemetry = ebpf.TelemetryBytes - 54 // bytes of telemetry in a data packet
 	return plan.IP.DataLen(wire.OpWriteFirst, plan.MTU) + telemetry
 }
 
@@ -25,8 +25,8 @@ func FullSize(plan *topologies.Plan) int {
 	return plan.Framing.Counted(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU))
 }
 
-// Cables returns the ports and cables of a switch, in the order of its ports. In a live fabric programs on hosts send
-// frames of their own, which may be longer than those of flows.
+// Cables returns the ports and cables of a switch, in the order of its ports. In a live fabric, programs on hosts send
+// their own frames, which may be longer than those of flows.
 func Cables(plan *topologies.Plan, node topologies.NodeID, live bool) []switchagent.Cable {
 	longest := LongestFrame(plan)
 	if live {
@@ -90,7 +90,7 @@ func ownSettings(node *topologies.Node, s *switchagent.Settings) *switchagent.Se
 	return &own
 }
 
-// profileOf returns a port's thresholds as the pipelines know them.
+// profileOf returns a port's thresholds in the pipelines' form.
 func profileOf(s *switchagent.Settings, t *switchagent.Thresholds) ebpf.Profile {
 	p := ebpf.Profile{EcnKmin: uint64(t.KMin), EcnKmax: uint64(t.KMax), Q_ecn: uint64(t.QECN)}
 	if t.Unmarked {
@@ -114,8 +114,8 @@ func profiles(s *switchagent.Settings, ports []switchagent.Thresholds) []ebpf.Pr
 	return all
 }
 
-// Switch writes a switch's settings, which resolve to this buffer and these thresholds of its ports; registers are
-// the ports'. It does not change what is not a setting: the pipelines' counters, and what a run sets.
+// Switch writes a switch's settings, which resolve to this buffer and these thresholds of its ports. registers holds
+// the registers of these ports. Switch changes only settings: not the pipelines' counters, nor values that a run sets.
 func Switch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings, buffer units.Bytes,
 	ports []switchagent.Thresholds,
 ) {

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Hash is the hash of every frame event so far, in order: when and where each frame made a pass, with what result,
-// and the bytes that identify the frame. The zero Hash is ready.
+// Hash accumulates a hash of every frame event so far, in order: when and where each frame made a pass, its result, and
+// the bytes that identify the frame. The zero Hash is ready.
 type Hash struct {
 	a, b   uint64
 	events uint64

@@ -19,11 +19,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Division is a plan divided into partitions.
+// Division holds a plan divided into partitions.
 type Division struct {
 	Of        []int32    // the partition of each port
-	Count     int        // of partitions
-	Lookahead vtime.Time // how long they can be driven apart; vtime.Never if there is only one
+	Count     int        // number of partitions
+	Lookahead vtime.Time // time for which they can be driven apart; vtime.Never if there is only one
 }
 
 // Divide divides a plan.
@@ -55,8 +55,8 @@ func Undivided(plan *topologies.Plan) Division {
 	return Division{make([]int32, len(plan.Ports)), 1, vtime.Never}
 }
 
-// switches returns the partition of each switch, by index. Switches with a host in common share a partition: what a
-// host does at one of its ports may follow from what arrives at another.
+// switches returns the partition of each switch, by index. Switches with a common host share a partition: the host's
+// action at one of its ports may depend on an arrival at another.
 func switches(plan *topologies.Plan) (of []int32, count int) {
 	of = make([]int32, len(plan.Switch)) // until the last loop: a switch of the partition with a lower index, or itself
 	for i := range of {
@@ -88,8 +88,8 @@ func switches(plan *topologies.Plan) (of []int32, count int) {
 	return of, count
 }
 
-// Phases returns the partitions that can be driven together: no link joins two of one phase. There are two phases if
-// partitions are of two kinds of which every link joins both.
+// Phases returns groups of partitions that can be driven together: no link joins two partitions of one phase. There are
+// two phases if the partitions are of two kinds, and each link joins one of each kind.
 func (d Division) Phases(plan *topologies.Plan) (phases [][]int32) {
 	const none = -1
 	neighbours := make([][]int32, d.Count)
@@ -126,7 +126,7 @@ func (d Division) Phases(plan *topologies.Plan) (phases [][]int32) {
 	return phases
 }
 
-// MaxWorkers is the maximum number of workers of a plane in this process.
+// MaxWorkers limits the workers of a plane in this process.
 const MaxWorkers = 64
 
 // Workers returns how many workers can be busy at once in a plan's fabric, at most MaxWorkers.

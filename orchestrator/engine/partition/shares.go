@@ -17,12 +17,12 @@ type Shares struct {
 
 const loadUnit = 8
 
-// checkEvery is the number of times that a phase is driven between two checks of its balance.
+// checkEvery sets the number of times that a phase is driven between two checks of its balance.
 const checkEvery = 64
 
-// share is the assignment of a phase's partitions.
+// share assigns a phase's partitions to workers.
 type share struct {
-	of  [][]int32 // by worker, the partitions with most events first
+	of  [][]int32 // partitions by worker, those with most events first
 	age int       // times that the phase was driven since the last check
 }
 
@@ -42,7 +42,7 @@ func NewShares(workers int, phases [][]int32) *Shares {
 	return s
 }
 
-// Count records that a partition was driven, with so many events. Several workers may call it at once for different
+// Count records that a partition was driven, with this many events. Several workers may call it at once for different
 // partitions.
 func (s *Shares) Count(partition int32, events int64) {
 	s.load[partition] += (int32(events)*loadUnit - s.load[partition]) / 4

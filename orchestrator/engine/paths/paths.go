@@ -17,11 +17,11 @@ import (
 type Ports struct {
 	// Pair holds the hosts' ports at which the packets leave and arrive; the zero value: the first of each host.
 	topologies.Pair
-	// Source is the UDP source port of the flow's packets, and of its ACKs except under topologies.HashHPCC.
+	// Source holds the UDP source port of the flow's packets, and of its ACKs except under topologies.HashHPCC.
 	Source uint16
-	// Destination is the flow's destination port in HPCC's simulator; RoCE's own is always 4791. Only
+	// Destination holds the flow's destination port in HPCC's simulator; RoCE's own is always 4791. Only
 	// topologies.HashHPCC uses it; packets carry it as their IPv4 identification. An ACK's ports are the packet's,
-	// swapped, as they are there.
+	// swapped, as in that simulator.
 	Destination uint16
 }
 
@@ -41,8 +41,8 @@ func (p Ports) Back(plan *topologies.Plan) Ports {
 	return p
 }
 
-// Forward returns the path of a flow's packets: the ports by which they leave, the source's own first. Where load
-// balancing moves packets (topologies.Plan.Moving) it is one of several.
+// Forward returns the path of a flow's packets: the ports by which they leave, the source's own first. If load
+// balancing moves packets (topologies.Plan.Moving), it returns one of several paths.
 func Forward(plan *topologies.Plan, source, destination topologies.NodeID, ports Ports) []topologies.PortID {
 	return Follow(plan, source, destination, ports, plan.NextHops)
 }
@@ -137,7 +137,7 @@ func Seed(plan *topologies.Plan, sw int) uint32 {
 // run to run.
 func ownSeed(sw int) uint32 { return uint32(splitmix.At(uint64(sw)+1, 0) >> 32) }
 
-// Fields returns the fields that switches hash, as the pipelines know them; 0: the whole 5-tuple.
+// Fields returns the fields that switches hash, in the pipelines' form; 0: the whole 5-tuple.
 func Fields(b *topologies.Balancing) uint32 {
 	if !b.Hashes() {
 		return 0

@@ -1,5 +1,5 @@
-// Package wasmplane is the plane in this process: the kernel plane's C source compiled to WebAssembly, and that to
-// Go.
+// Package wasmplane implements the plane in this process: the kernel plane's C source compiled to WebAssembly, and that
+// to Go.
 package wasmplane
 
 import (
@@ -39,7 +39,7 @@ func Open(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
 	return OpenAs(plane.Wasm, wasm.Load, plan, features)
 }
 
-// OpenAs is like Open, but calls load for the pipelines and gives the plane another name.
+// OpenAs works like Open, but calls load for the pipelines and gives the plane another name.
 func OpenAs(name string, load func(ebpf.Sizes) (*wasm.Pipelines, error), plan *topologies.Plan,
 	features plane.Features,
 ) (plane.Plane, error) {
@@ -68,7 +68,7 @@ func depth(plan *topologies.Plan, features plane.Features) int {
 	return 0
 }
 
-// NewPasses returns what another worker makes its passes in; nil if there are too many, or frames are captured.
+// NewPasses returns the passes of another worker; nil if there are too many workers, or frames are captured.
 func (p *Plane) NewPasses() (plane.Passes, *ebpf.Pass, error) {
 	if len(p.taps) > 0 {
 		return nil, nil, nil
@@ -151,7 +151,7 @@ func (p *passes) failed(in int, err error) error {
 	return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
 }
 
-// processSlowly copies as much of the header as telemetry or IPv6 takes, and shows the frame to taps.
+// processSlowly copies the headers, including telemetry or IPv6, and shows the frame to taps.
 func (p *passes) processSlowly(in int, f *frame.Frame) error {
 	x := p.slot.Pass
 	header := f.Data()[:ebpf.HeaderBytes]
@@ -174,9 +174,9 @@ func (p *passes) processSlowly(in int, f *frame.Frame) error {
 	return nil
 }
 
-// processTapped shows a frame to its tap as it is on the wire, between the two pipelines. A trigger is on no wire.
-// The frame itself does not change until it comes out: one that the ingress pipeline ends never shows what the egress
-// pipeline made of it, tapped or not.
+// processTapped shows a frame to its tap in its form on the wire, between the two pipelines. A trigger is on no wire.
+// The frame itself does not change until it comes out. So a frame that the ingress pipeline ends never shows the
+// changes of the egress pipeline, tapped or not.
 func (p *passes) processTapped(in int, f *frame.Frame, header []byte) error {
 	if err := p.slot.Leave(int(f.Length)); err != nil {
 		return err
