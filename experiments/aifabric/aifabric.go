@@ -21,35 +21,35 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Draft is the document whose tests these are.
+// Draft names the document that defines the tests.
 const Draft = "draft-calabria-bmwg-ai-fabric-training-bench-04"
 
 //go:embed scenarios/*.yaml
 var scenarios embed.FS
 
-// Options say how the tests are to be done.
+// Options selects the tests and their runs.
 type Options struct {
 	Quick bool // fewer cases, shorter runs
-	// Topology is a built-in topology's name or a file: tests that can be done on any fabric are done on it. Empty: each
-	// on its scenario's own.
+	// Topology names a built-in topology or a file. Tests that work on any fabric use it. Empty: each test uses its
+	// scenario's own.
 	Topology string
-	Sets     []string // settings of every scenario, as --set has them, but for what its test sets itself
-	Seed     uint64   // 0: each scenario's own
-	// Seeds repeat each run, one iteration a seed; rows then have means and coefficients of variation. They take
-	// precedence over Seed.
+	Sets     []string // settings of every scenario, as for --set; keys that the test itself sets take precedence
+	Seed     uint64   // 0: each scenario's own seed
+	// Seeds repeats each run with each seed, one iteration per seed. Rows then hold means and coefficients of
+	// variation. Seeds takes precedence over Seed.
 	Seeds []uint64
 }
 
-// Bench is the tests, ready to be run: Scenarios are to be run, and Report told what they came to.
+// Bench holds the tests, ready to be run. The caller runs Scenarios and passes the results to Report.
 type Bench struct {
 	Scenarios []suite.Scenario
-	// Left are the cases that the topology is too small for.
+	// Left lists the cases that need a larger topology.
 	Left  []string
-	runs  []planned // by scenario
+	runs  []planned // cases, by scenario
 	quick bool
 }
 
-// planned is a case of a test whose scenario is to be run.
+// planned holds a case of a test and the scenario to run for it.
 type planned struct {
 	test *test
 	at   *testCase
@@ -63,11 +63,11 @@ func New(o Options) (*Bench, error) {
 	b := &Bench{quick: o.Quick}
 	hosts := 0
 	if o.Topology != "" {
-		n, place, err := topologyOf(o.Topology)
+		n, path, err := topologyOf(o.Topology)
 		if err != nil {
 			return nil, fmt.Errorf("--topology: %w", err)
 		}
-		hosts, o.Topology = n, place
+		hosts, o.Topology = n, path
 	}
 	for i := range tests {
 		t := &tests[i]
@@ -101,7 +101,7 @@ func New(o Options) (*Bench, error) {
 	return b, nil
 }
 
-// read reads a case's scenario. Its name, and so its folder, is that of the test and the case.
+// read reads a case's scenario. Test and case give its name, and so its folder.
 func (t *test) read(c *testCase, o *Options) (*scenario.Scenario, error) {
 	sets := slices.Concat(o.Sets, t.set, c.set, []string{"name=" + slug(t.section+"-"+t.name+"-"+c.label)})
 	if o.Topology != "" && t.any {
@@ -121,8 +121,8 @@ func (t *test) read(c *testCase, o *Options) (*scenario.Scenario, error) {
 	return s, err
 }
 
-// topologyOf is how many hosts a topology has, and how a scenario may name it, wherever that is.
-func topologyOf(name string) (hosts int, place string, err error) {
+// topologyOf returns the number of hosts of a topology, and an absolute name of it for scenarios in any folder.
+func topologyOf(name string) (hosts int, path string, err error) {
 	read := topologies.Builtin
 	if scenario.LooksLikePath(name) {
 		read = topologies.Load
@@ -137,7 +137,7 @@ func topologyOf(name string) (hosts int, place string, err error) {
 	return len(plan.Hosts), name, nil
 }
 
-// slug is a text as a folder's name.
+// slug converts a text to a folder's name.
 func slug(text string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -150,17 +150,17 @@ func slug(text string) string {
 	}, text), "-")
 }
 
-// run is what a case's run came to.
+// run holds the results of a case's run.
 type run struct {
 	scenario  *scenario.Scenario
 	summary   *measure.Summary
-	directory string // has its files
+	directory string // folder of its files
 }
 
 func (r *run) plan() *topologies.Plan { return r.scenario.Topology }
 
-// Report reads off what the runs came to. results and places are as suite.Run and suite.Places have them; a run that
-// was not made counts in no row.
+// Report computes the report from the runs. results and places come from suite.Run and suite.Places; runs that were not
+// made count in no row.
 func (b *Bench) Report(results [][]*runner.Result, of *suite.Suite) (*Report, error) {
 	report := &Report{Draft: Draft, Quick: b.quick, Left: b.Left}
 	first := map[*test][]*run{} // the runs of a test's first case, by seed

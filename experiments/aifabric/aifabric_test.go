@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// only has the bench do some of its tests, by their names.
+// only restricts the bench to the tests with these names.
 func (b *Bench) only(names ...string) {
 	var left suite.Suite
 	var runs []planned
@@ -52,7 +52,7 @@ func report(t *testing.T, o Options, names ...string) (*Report, string) {
 	return r, batch.Directory
 }
 
-// find is the value of a KPI in a case.
+// find returns the row of a KPI in a case.
 func find(t *testing.T, r *Report, kpi, at string) *Row {
 	t.Helper()
 	for i := range r.Rows {
@@ -151,8 +151,8 @@ func TestOffKmax(t *testing.T) {
 	}
 }
 
-// TestRatio has the JCT ratio of one iteration worked out by hand: 625 us and 8 x 16 MB x 2 x 15/16 over 100 Gb/s,
-// which is 2.4 ms.
+// TestRatio checks the JCT ratio of one iteration against a computation by hand: 625 us and 8 x 16 MB x 2 x 15/16 over
+// 100 Gb/s, which is 2.4 ms.
 func TestRatio(t *testing.T) {
 	r, _ := report(t, Options{Quick: true}, "jct", "allreduce", "deadlock")
 	jct, ratio := find(t, r, "JCT", "ECMP"), find(t, r, "JCT ratio", "ECMP")
@@ -240,8 +240,8 @@ func rate(ms, flow int, bps float64) string {
 	return fmt.Sprintf("%d,%d,0,%.0f,0\n", ms*1_000_000, flow, bps)
 }
 
-// TestBurst: a queue of 250 KB takes bursts whose part that the link does not carry meanwhile, (n-1)/n, is less,
-// headers included, and no longer ones.
+// TestBurst checks that a queue of 250 KB absorbs a burst exactly if the part that the link cannot carry meanwhile,
+// (n-1)/n of it, fits, headers included.
 func TestBurst(t *testing.T) {
 	r, _ := report(t, Options{Seeds: []uint64{1, 2}}, "burst")
 	for at, lost := range map[string]bool{

@@ -7,23 +7,23 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
-// sample is what left a port between two samples, and the lengths of its queue at them.
+// sample holds the packets that left a port between two samples, and the lengths of its queue at both.
 type sample struct {
-	low, high      float64 // bytes
+	low, high      float64 // bytes: the shorter and the longer queue of the two
 	packets, marks float64
 }
 
-// marking is what a port marked beside its queue.
+// marking holds the marks of a port, with its queue.
 type marking struct {
 	samples          []sample
 	kmin, kmax, pmax float64 // bytes; probability
-	// margin is by how much the queue at samples may differ from what a packet left behind between them: the frames that
-	// come and go at once.
+	// margin bounds, in bytes, how far the queue that a packet left behind may lie outside of the two samples around
+	// it: frames that arrive and leave at once.
 	margin float64
 }
 
-// markingOf reads a run whose first panel is the queue of one port and whose second is the packets it marks, each
-// sample by itself; ports.csv has that port alone, and all flows' packets are full.
+// markingOf reads a run whose first panel shows the queue of one port, and whose second shows the packets that it
+// marks, each for every sample. ports.csv must list that port alone, and all flows' packets must be full.
 func markingOf(r *run) (*marking, error) {
 	ecn := &r.scenario.Switch.ECN
 	m := &marking{kmin: float64(ecn.KMin), kmax: float64(ecn.KMax), pmax: ecn.PMax}
@@ -67,7 +67,7 @@ func markingOf(r *run) (*marking, error) {
 	return m, nil
 }
 
-// markedBelow are the packets marked while the queue was below Kmin, by more than may come and go between two samples.
+// markedBelow counts the packets marked while the queue was below Kmin by more than the margin.
 func markedBelow(r, _ *run) (float64, error) {
 	m, err := markingOf(r)
 	if err != nil {
@@ -82,7 +82,7 @@ func markedBelow(r, _ *run) (float64, error) {
 	return math.Round(sum), nil
 }
 
-// markedAbove is the part of the packets marked that left while the queue was above Kmax, in per cent.
+// markedAbove returns the percentage of marked packets among those that left while the queue was above Kmax.
 func markedAbove(r, _ *run) (float64, error) {
 	m, err := markingOf(r)
 	if err != nil {
@@ -107,7 +107,7 @@ func markedAbove(r, _ *run) (float64, error) {
 	return 100 * marks / packets, nil
 }
 
-// offRamp is by how many standard deviations the marks between Kmin and Kmax differ from those that RED is to make.
+// offRamp returns the deviation of the marks between Kmin and Kmax from RED's expectation, in standard deviations.
 func offRamp(r, _ *run) (float64, error) {
 	m, err := markingOf(r)
 	if err != nil {
@@ -125,7 +125,7 @@ func offRamp(r, _ *run) (float64, error) {
 	return math.Abs(marks-expected) / math.Sqrt(variance), nil
 }
 
-// offKmax is by how much the queue from which on all packets are marked differs from Kmax, in per cent of it.
+// offKmax returns the difference between the queue from which on all packets are marked and Kmax, in per cent of Kmax.
 func offKmax(r, _ *run) (float64, error) {
 	m, err := markingOf(r)
 	if err != nil {

@@ -14,50 +14,50 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// Report is what the tests came to.
+// Report holds the results of the tests.
 type Report struct {
 	Draft string `json:"draft"`
 	Quick bool   `json:"quick,omitempty"`
-	// Iterations is how often each run was made, under as many seeds.
+	// Iterations counts how often each run was made, under as many seeds.
 	Iterations int      `json:"iterations"`
 	Rows       []Row    `json:"rows"`
-	Left       []string `json:"left_out,omitempty"` // cases that the topology is too small for
+	Left       []string `json:"left_out,omitempty"` // cases that need a larger topology
 }
 
-// Row is a value of a case of a test.
+// Row holds a value of a case of a test.
 type Row struct {
 	KPI     string `json:"kpi"`
 	Test    string `json:"test"`
 	Section string `json:"section"`
 	Case    string `json:"case"`
 	Bound   string `json:"bound,omitempty"`
-	// Source is where the bound is from: "B" the draft's Appendix B, "P" the test's procedure, "O" ours.
+	// Source tells where the bound comes from: "B" the draft's Appendix B, "P" the test's procedure, "O" this project.
 	Source string `json:"bound_source,omitempty"`
-	// Measured is the mean over the iterations that have such a value, absent if none has.
+	// Measured holds the mean over the iterations that have such a value; absent if none has.
 	Measured *float64 `json:"measured,omitempty"`
-	// Half is half the width of the mean's 95 % confidence interval, and CV the coefficient of variation, the standard
-	// deviation over the mean, in per cent: of several iterations. A mean of 0 has no CV.
+	// Half holds half the width of the mean's 95 % confidence interval, and CV the coefficient of variation (the
+	// standard deviation over the mean), in per cent. Both need several iterations. A mean of 0 has no CV.
 	Half *float64 `json:"measured_ci95,omitempty"`
 	CV   *float64 `json:"cv_percent,omitempty"`
-	// Iterations is how many have such a value.
+	// Iterations counts the iterations that have such a value.
 	Iterations int    `json:"iterations"`
 	Unit       string `json:"unit,omitempty"`
 	Verdict    string `json:"verdict"`
-	Run        string `json:"run"` // the run's scenario, which is its folder's name
+	Run        string `json:"run"` // name of the run's scenario and folder
 }
 
 // Verdicts.
 const (
 	Within     = "within"
-	Acceptable = "acceptable" // as Appendix B has it, of the JCT ratio
+	Acceptable = "acceptable" // acceptable by Appendix B, for the JCT ratio
 	Beyond     = "beyond"
-	Reported   = "reported"  // there is no bound
-	None       = "none"      // the run has no such value
+	Reported   = "reported"  // without a bound
+	None       = "none"      // the run does not have this value
 	Untrusted  = "untrusted" // the run's own verdict is FAIL
 )
 
-// row is a value as the report has it, of a case's runs, by seed; nil for runs that were not made. A verdict is of the
-// mean.
+// row returns the report's row of a value of a case's runs, given by seed; nil for runs that were not made. The verdict
+// applies to the mean.
 func (v *value) row(p *planned, runs, first []*run) (Row, error) {
 	row := Row{KPI: v.kpi, Test: p.test.title, Section: p.test.section, Case: p.at.label, Unit: v.unit}
 	if b := v.bound; b != nil {
@@ -125,7 +125,7 @@ func (b *bound) text(unit string) string {
 	return withUnit(text, unit)
 }
 
-// number is a number of three digits, or all before the point.
+// number formats a number with three digits, or with all digits before the point.
 func number(x float64) string {
 	if a := math.Abs(x); a >= 100 || a == math.Trunc(a) {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -140,7 +140,7 @@ func withUnit(text, unit string) string {
 	return text + " " + unit
 }
 
-// Text is the measured value for people.
+// Text formats the measured value for people.
 func (r *Row) Text() string {
 	if r.Measured == nil {
 		return "-"
@@ -151,8 +151,8 @@ func (r *Row) Text() string {
 	return withUnit(number(*r.Measured), r.Unit)
 }
 
-// cells are a row's texts. Of several iterations they have the coefficient of variation, with how many have the value
-// if not all have.
+// cells returns a row's texts. If there are several iterations, they include the coefficient of variation and, if some
+// iterations lack the value, the number of those that have it.
 func (r *Report) cells(row *Row) []string {
 	bound := "-"
 	if row.Bound != "" {
@@ -165,8 +165,8 @@ func (r *Report) cells(row *Row) []string {
 	return append(cells, row.Verdict)
 }
 
-// variation is a row's coefficient of variation, with how many iterations have the value if not all have; "" of one
-// iteration.
+// variation returns a row's coefficient of variation and, if some iterations lack the value, the number of those that
+// have it; "" if there is one iteration.
 func (r *Report) variation(row *Row) string {
 	if r.Iterations <= 1 {
 		return ""
@@ -189,7 +189,7 @@ func (r *Report) head() []string {
 	return append(head, "verdict")
 }
 
-// legend says what the table's letters mean.
+// legend explains the letters of the table.
 func (r *Report) legend() []string {
 	var lines []string
 	if r.Iterations > 1 {

@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// test is one of the draft's tests, as it is done here.
+// test describes one of the draft's tests.
 type test struct {
-	title, section string // the draft's
+	title, section string // from the draft
 	name           string // in folders' names
-	scenario       string // a file of scenarios, or a scenario that comes with the program
-	any            bool   // it can be done on any topology
+	scenario       string // a file of scenarios, or a built-in scenario
+	any            bool   // runs on any topology
 	set            []string
 	cases          []testCase
 	values         []value
 }
 
-// testCase is a run of a test.
+// testCase describes a run of a test.
 type testCase struct {
 	label      string
 	set        []string
 	controller string // or a variant; empty: the scenario's first
 	long       bool   // left out by Quick
-	hosts      int    // so many it needs at least
-	// fails says that its verdict is to be FAIL: what is to be seen is what a fabric must not do.
+	hosts      int    // minimum number of hosts
+	// fails is true if the verdict must be FAIL: the case shows a failure of a fabric.
 	fails bool
 }
 
-// bound is where a value is expected to lie: below or at limit, or at or above it if least is true. soft, if it is not
-// 0, is what is still acceptable.
+// bound describes the range in which a value is expected: up to limit, or from limit up if least is true. soft, if it
+// is not 0, is the limit of acceptable values.
 type bound struct {
 	least       bool
 	limit, soft float64
@@ -39,31 +39,31 @@ type bound struct {
 const (
 	appendixB = "B" // the draft's Appendix B
 	procedure = "P" // the test's own procedure
-	own       = "O" // ours
+	own       = "O" // this project
 )
 
 func atMost(x float64, source string) *bound  { return &bound{limit: x, source: source} }
 func atLeast(x float64, source string) *bound { return &bound{least: true, limit: x, source: source} }
 
-// Load balancing as the draft's tests vary it. What lets packets overtake each other goes with selective repeat, as
-// spraying with RoCE is used.
+// Load balancing as the draft's tests vary it. Modes that reorder packets are combined with selective repeat, as is
+// usual for spraying with RoCE.
 var (
 	tolerant = []string{"host.recovery=selective"}
 	flowlet  = with(tolerant, "switch.load_balancing.mode=flowlet", "switch.load_balancing.gap=5us")
 	spray    = with(tolerant, "switch.load_balancing.mode=spray")
 )
 
-// lossy has switches without PFC, and hosts that repeat what is lost. trimming has switches cut packets to their
-// headers in place of dropping them, as Ultra Ethernet's do.
+// lossy configures switches without PFC, and hosts with selective repeat. trimming configures switches that cut packets
+// to their headers instead of dropping them, as Ultra Ethernet's do.
 var (
 	lossy    = with(tolerant, "switch.pfc.priorities=[]", "host.retransmit_timeout=500us")
 	trimming = with(lossy, "switch.trim=true")
 )
 
-// spine has all links of a spine fail in the place of one.
+// spine makes all links of a spine fail instead of one.
 var spine = []string{"faults.cut.link=[leaf0:spine0, leaf1:spine0, leaf2:spine0, leaf3:spine0]"}
 
-// with is some settings and others after them.
+// with returns some settings, followed by others.
 func with(sets []string, more ...string) []string { return slices.Concat(sets, more) }
 
 func balancings(extra ...string) []testCase {
@@ -74,7 +74,7 @@ func balancings(extra ...string) []testCase {
 	}
 }
 
-// collective are the values of the draft's collective benchmarks.
+// collective returns the values of the draft's collective benchmarks.
 func collective() []value {
 	return []value{
 		{kpi: "bus bandwidth", metric: "busbw", unit: "Gbps", per: 1e9},
@@ -105,7 +105,7 @@ func ecn(label, kmin, kmax, rate, size string) testCase {
 	}}
 }
 
-// join is M flows that M others join.
+// join returns a case in which M flows start and M others join them.
 func join(m int, more ...string) testCase {
 	return testCase{label: fmt.Sprintf("M = %d", m), long: m > 4, set: append([]string{
 		fmt.Sprintf("topology.star.hosts=%d", 2*m+1), fmt.Sprintf("flows.first.from=h0..h%d", m-1),
@@ -115,14 +115,14 @@ func join(m int, more ...string) testCase {
 	}, more...)}
 }
 
-// uecJoin has M flows join M others under Ultra Ethernet's congestion control, with trimming and without PFC.
+// uecJoin returns such a case under Ultra Ethernet's congestion control, with trimming and without PFC.
 func uecJoin(m int, controller string) testCase {
 	c := join(m, trimming...)
 	c.label, c.controller = fmt.Sprintf("M = %d, %s, trimming, no PFC", m, controller), controller
 	return c
 }
 
-// convergenceTime names the value that converged works out.
+// convergenceTime names the value that converged computes.
 const convergenceTime = "all flows within 10 % of their fair share after"
 
 func labelled(label string, long bool, c testCase) testCase {
@@ -130,7 +130,7 @@ func labelled(label string, long bool, c testCase) testCase {
 	return c
 }
 
-// burst is n hosts that send size each to one at once, through a switch without PFC.
+// burst returns a case in which n hosts send size each to one host at once, through a switch without PFC.
 func burst(n int, size string) testCase {
 	return testCase{label: fmt.Sprintf("%d:1, %s each", n, size), long: n != 8, set: []string{
 		fmt.Sprintf("topology.star.hosts=%d", n+1), fmt.Sprintf("flows.burst.from=h0..h%d", n-1),
@@ -138,8 +138,8 @@ func burst(n int, size string) testCase {
 	}}
 }
 
-// uecCollective are a collective over Ultra Ethernet's unordered transport with spraying, over its ordered one with
-// ECMP, and over RoCE with ECMP.
+// uecCollective returns the cases of a collective over Ultra Ethernet's unordered transport with spraying, over its
+// ordered transport with ECMP, and over RoCE with ECMP.
 func uecCollective(kind, algorithm string) []testCase {
 	sets := []string{fmt.Sprintf("workloads.collective.job.steps.0.collective={kind: %s, algorithm: %s, size: 16MB}", kind,
 		algorithm)}
@@ -153,7 +153,7 @@ func uecCollective(kind, algorithm string) []testCase {
 	}
 }
 
-// uecIncast is an incast under a congestion control.
+// uecIncast returns the case of an incast under a congestion control.
 func uecIncast(n int, controller string, sets []string) testCase {
 	label := fmt.Sprintf("%d:1, %s, PFC", n, controller)
 	if sets != nil {
@@ -163,7 +163,7 @@ func uecIncast(n int, controller string, sets []string) testCase {
 	return testCase{label: label, set: with(c.set, sets...), controller: controller, long: n != 8, hosts: c.hosts}
 }
 
-// tests are those that are done, in the draft's order.
+// tests lists the implemented tests, in the draft's order.
 var tests = []test{
 	{
 		// A queue of 250 KB takes the part of a burst that the link to the receiver does not carry meanwhile: (n-1)/n of it,

@@ -11,20 +11,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// value is a figure of a test: one of measure.Metrics, or worked out from a run's files.
+// value describes a figure of a test: one of measure.Metrics, or one computed from a run's files.
 type value struct {
 	kpi    string
 	metric string // a name of measure.Metrics
-	tag    string // of whose flows; empty: all
-	// of works it out from a run and the first run of the same test; NaN if there is none.
+	tag    string // tag of the flows; empty: all
+	// of computes the value from a run and the first run of the same test; NaN if it has none.
 	of    func(r, first *run) (float64, error)
 	unit  string
-	per   float64 // one of the unit, in the figure's base unit; 0: 1
+	per   float64 // one unit, in the figure's base unit; 0: 1
 	bound *bound
-	only  string // part of the label of the cases that it is of; empty: all
+	only  string // part of the labels of the cases that have the value; empty: all
 }
 
-// read is the value, in its unit.
+// read returns the value, in its unit.
 func (v *value) read(r, first *run) (x float64, err error) {
 	if v.metric == "" {
 		x, err = v.of(r, first)
@@ -38,7 +38,7 @@ func (v *value) read(r, first *run) (x float64, err error) {
 	return x / cmp.Or(v.per, 1), err
 }
 
-// lineRate is what a host can send at most, in bit/s: the sum of its ports.
+// lineRate returns the maximum rate of a host, in bit/s: the sum of its ports.
 func lineRate(p *topologies.Plan) float64 {
 	sum := 0.0
 	for _, id := range p.Interfaces {
@@ -47,13 +47,13 @@ func lineRate(p *topologies.Plan) float64 {
 	return sum / float64(len(p.Hosts))
 }
 
-// payloadShare is the part of the line that payload has, in a stream of full packets.
+// payloadShare returns the fraction of line time that carries payload, in a stream of full packets.
 func payloadShare(p *topologies.Plan) float64 {
 	return float64(p.MTU) / float64(p.Framing.LineBytes(measure.FullFrame(p)))
 }
 
-// jctRatio is the measured JCT over Roofline_seq (section 10.1): the time of the computes, and 8 S algo_factor / B_acc
-// for each collective.
+// jctRatio returns the measured JCT over Roofline_seq (section 10.1): the time of the computes, plus 8 S algo_factor /
+// B_acc for each collective.
 func jctRatio(r, _ *run) (float64, error) {
 	if len(r.summary.Jobs) != 1 || r.summary.Jobs[0].JCT == 0 {
 		return math.NaN(), nil
@@ -70,12 +70,12 @@ func jctRatio(r, _ *run) (float64, error) {
 	return float64(job.JCT) / roofline, nil
 }
 
-// busEfficiency is the bus bandwidth over the line rate of a host, in per cent (section 9.1).
+// busEfficiency returns the bus bandwidth over the line rate of a host, in per cent (section 9.1).
 func busEfficiency(r, _ *run) (float64, error) {
 	return 100 * measure.MetricByName("busbw").Of(r.summary, nil) / lineRate(r.plan()), nil
 }
 
-// interference is the first job's JCT over that of the test's first run.
+// interference returns the first job's JCT over that of the test's first run.
 func interference(r, first *run) (float64, error) {
 	if len(r.summary.Jobs) == 0 || r.summary.Jobs[0].JCT == 0 || first.summary.Jobs[0].JCT == 0 {
 		return math.NaN(), nil
@@ -83,8 +83,8 @@ func interference(r, first *run) (float64, error) {
 	return float64(r.summary.Jobs[0].JCT) / float64(first.summary.Jobs[0].JCT), nil
 }
 
-// efficiency is all payload over what the receivers' lines carry until the last flow has ended, in per cent; receivers
-// 0: every host is one.
+// efficiency returns the payload of all flows over the capacity of the receivers' links until the last flow has ended,
+// in per cent; receivers 0: every host.
 func efficiency(receivers int) func(r, _ *run) (float64, error) {
 	return func(r, _ *run) (float64, error) {
 		bytes := 0.0
@@ -109,11 +109,11 @@ func sentAgain(r, _ *run) (float64, error) {
 	return 100 * float64(again) / float64(all), err
 }
 
-// convergenceWindow is over what rates are averaged before they are compared.
+// convergenceWindow sets the time over which rates are averaged before they are compared.
 const convergenceWindow = vtime.Millisecond
 
-// converged is how long after the last flow's start all flows are within 10 % of their fair share of the payload that
-// the port carries, by their goodput over a window; NaN if they never are.
+// converged returns the time from the last flow's start until all flows are within 10 % of their fair share of the
+// payload that the port carries, by their goodput over a window; NaN if they never are.
 func converged(r, _ *run) (float64, error) {
 	n := len(r.scenario.Flows)
 	onset := vtime.Time(0)
@@ -160,7 +160,7 @@ func converged(r, _ *run) (float64, error) {
 
 func nanoseconds(t vtime.Time) float64 { return float64(t) / float64(vtime.Nanosecond) }
 
-// deadlocks are those that last to the run's end.
+// deadlocks counts the deadlocks that last to the run's end.
 func deadlocks(r, _ *run) (float64, error) {
 	n := 0
 	if r.summary.Faults != nil {
@@ -177,7 +177,7 @@ func ended(r, _ *run) (float64, error) {
 	return 100 * float64(r.summary.Flows.Completed) / float64(r.summary.Flows.Count), nil
 }
 
-// lost are the frames that a cause cost.
+// lost counts the frames lost to a cause.
 func lost(cause string) func(r, _ *run) (float64, error) {
 	return func(r, _ *run) (float64, error) {
 		if r.summary.Faults == nil {
@@ -187,7 +187,7 @@ func lost(cause string) func(r, _ *run) (float64, error) {
 	}
 }
 
-// lossDuration is what the only flow lost, over its rate (RFC 6412's loss-derived method), in ns.
+// lossDuration returns the bytes lost by the only flow over its rate (RFC 6412's loss-derived method), in ns.
 func lossDuration(r, _ *run) (float64, error) {
 	f := &r.scenario.Flows[0]
 	if f.Extra().ConstantRate == 0 {
@@ -197,8 +197,8 @@ func lossDuration(r, _ *run) (float64, error) {
 	return 1e9 * 8 * float64(bytes) / float64(f.Extra().ConstantRate), nil
 }
 
-// iterations are how long a job's iterations took, each from the end of the collective before to that of its own:
-// before the first fault, across it, and after it, in ns.
+// iterations returns the durations of a job's iterations, each from the end of the previous collective to the end of
+// its own: before the first fault, across it, and after it, in ns.
 func iterations(r *run) (before []float64, across float64, after []float64, err error) {
 	at := int64(0)
 	if len(r.scenario.Faults) > 0 {

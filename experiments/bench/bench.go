@@ -13,23 +13,24 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// Options say what is measured, and with what.
+// Options selects the measurements.
 type Options struct {
-	// Rounds is how often each workload is measured, 1 or more. What takes long is measured thrice at most.
+	// Rounds sets how often each workload is measured, 1 or more. Long workloads are measured at most three times.
 	Rounds int
-	// Processors is the most that a run of the wasm plane is measured with: with 1, 2, 4 and so on, and with that many.
-	// What is not about that is measured with 1, and whole runs with what pausenet takes by itself.
+	// Processors limits the processors of a run of the wasm plane: it is measured with 1, 2, 4 and so on, and with this
+	// number. Other measurements use 1, and whole runs use pausenet's default.
 	Processors int
-	// Program is the path of pausenet, which whole runs are of: each in a process of its own, for its memory.
+	// Program holds the path of pausenet for whole runs. Each run is a process of its own, so that its memory can be
+	// measured.
 	Program string
 }
 
-// longRounds is how often is measured at most what takes seconds.
+// longRounds limits the rounds of workloads that take seconds.
 const longRounds = 3
 
-// Run measures, and prints as it goes. Figures are medians of the rounds; on a shared machine trust processor time, and
-// ratios, which are taken within a round. If ctx is cancelled, or something fails, the result is what was measured
-// until then.
+// Run measures, and prints results as it proceeds. Figures are medians of the rounds. On a shared machine, trust
+// processor time, and ratios, which are computed within a round. If ctx is cancelled, or something fails, Run returns
+// the results so far.
 func Run(ctx context.Context, w io.Writer, o Options) (*Result, error) {
 	r := &Result{Machine: Machine{
 		System: machine.Release(), Go: runtime.Version(), Processors: runtime.NumCPU(), Load: machine.Load(),
@@ -131,7 +132,7 @@ func (b *benchmark) measure(ctx context.Context, rounds int) (Hop, error) {
 	return b.costOf(costs), nil
 }
 
-// costOf is the medians of several runs.
+// costOf returns the medians of several runs.
 func (b *benchmark) costOf(costs []cost) Hop {
 	h := Hop{Workload: b.name, Processors: 1}
 	var setUp, cpu, wall, allocated []float64

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// BenchmarkHop is the workloads of pausenet bench on the wasm plane: processor time a packet-hop, of the run without
-// its set-up.
+// BenchmarkHop measures the workloads of pausenet bench on the wasm plane: the processor time of a packet-hop, without
+// the set-up of the run.
 func BenchmarkHop(b *testing.B) {
 	for _, w := range append(append([]benchmark(nil), benchmarks...), scaling[:len(scaling)-len(large)]...) {
 		b.Run(w.name, func(b *testing.B) {
@@ -27,8 +27,8 @@ func BenchmarkHop(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is whole runs with what the workloads of BenchmarkHop have not: other controllers, telemetry, bursts,
-// credits, files.
+// BenchmarkRun measures whole runs with features that the workloads of BenchmarkHop lack: other controllers, telemetry,
+// bursts, credits, files.
 func BenchmarkRun(b *testing.B) {
 	for _, w := range []struct{ scenario, controller string }{
 		{"dcon-burst", "dcon"}, {"dcon-burst", "hpcc"}, {"dcon-burst", "swift"}, {"tcd-single", "dcqcn+tcd"},

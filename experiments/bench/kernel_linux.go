@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// barePasses is how many bare passes are measured before and after each run.
+// barePasses counts the bare passes measured before and after each run.
 const barePasses = 100_000
 
 // measureKernel measures the workload on the kernel plane, in turn with bare passes; nil without root.
@@ -55,16 +55,16 @@ func (b *benchmark) measureKernel(ctx context.Context, rounds int) (*Kernel, err
 	return &Kernel{Nanoseconds: median(hop), Bare: median(base), Ratio: q.P50, Least: ratios[0], Most: q.Max}, nil
 }
 
-// measureBare is the processor time of a bare pass, in ns. Of wall-clock time a busy machine takes more from what uses
-// the cache more.
+// measureBare returns the processor time of a bare pass, in ns. Wall-clock time would not do: on a busy machine it
+// grows more for code that uses the cache more.
 func measureBare(bare *kernel.BarePass) (float64, error) {
 	began := machine.ProcessorTime()
 	err := bare.Send(barePasses)
 	return float64(machine.ProcessorTime()-began) / barePasses, err
 }
 
-// bareFrames are a full data packet and an ACK. They are addressed to nobody, so that the kernel's own stack drops them
-// at once, as it does with the fabric's.
+// bareFrames returns a full data packet and an ACK. Their address belongs to nobody, so the kernel's own stack drops
+// them at once, as it does with the fabric's frames.
 func bareFrames(plan *topologies.Plan) (frames [2][]byte, err error) {
 	from, to := plan.Nodes[plan.Hosts[0]].Addr.As4(), plan.Nodes[plan.Hosts[1]].Addr.As4()
 	h, err := wire.NewFlowHeader(wire.FlowParams{

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names of the tables of a Result, by which a document has them.
+// Names of the tables of a Result in documents.
 const (
 	TableStart      = "start"
 	TableHops       = "hops"
@@ -26,7 +26,7 @@ var titles = map[string]string{
 	TableBringUp:    "the kernel plane's fabrics",
 }
 
-// Table is a table in Markdown; empty if nothing of it was measured.
+// Table returns a table in Markdown; empty if it has no measurements.
 func (r *Result) Table(name string) string {
 	rows := map[string]func() [][]string{
 		TableStart: r.startRows, TableHops: r.hopRows, TableSizes: r.sizeRows, TableProcessors: r.processorRows,
@@ -128,13 +128,13 @@ func milliseconds(seconds float64) string { return fmt.Sprintf("%.0f ms", 1e3*se
 
 func megabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
 
-// section is a table of a document: between these lines.
+// section returns the lines before and after a table of a document.
 func section(name string) (begin, end string) {
 	return "<!-- bench " + name + " -->\n", "<!-- end -->\n"
 }
 
-// Renew puts the result's tables, and what they are of, in the place of those that a document has. A table of which
-// nothing was measured stays as it is. It fails if a place is missing.
+// Renew replaces the tables of a document, and their descriptions, by the result's. A table without measurements stays
+// as it is. It fails if the document lacks a table.
 func (r *Result) Renew(document string) (string, error) {
 	tables := map[string]string{"machine": fmt.Sprintf(
 		"%s, %s, %d processors, load %.1f before it began; medians of %d.\n",

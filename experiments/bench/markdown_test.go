@@ -11,7 +11,7 @@ import (
 
 var update = flag.String("update", "", "file of pausenet bench --out: put its tables into docs/performance.md")
 
-// TestDocument: docs/performance.md has a place for each table.
+// TestDocument checks that docs/performance.md includes each table.
 func TestDocument(t *testing.T) {
 	const path = "../../docs/performance.md"
 	document, err := os.ReadFile(path)
@@ -40,7 +40,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestTables: a result's tables stand where a document has others, and what was not measured stays.
+// TestTables checks that a result's tables replace those of a document, and that tables without measurements stay.
 func TestTables(t *testing.T) {
 	r := &Result{
 		Machine: Machine{System: "Linux 6", Go: "go1", Processors: 2, Load: 0.5, Rounds: 3},
@@ -85,7 +85,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestProcess: what the program takes, and what it says if it fails.
+// TestProcess checks the measured cost of a process, and the error of one that fails.
 func TestProcess(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/machine"
 )
 
-// start is what begins quickly and does little: how long the program takes to start, and to read a scenario.
+// start lists short commands, which measure how long the program takes to start, and to read a scenario.
 var start = []string{"--version", "list", "show dcon-burst"}
 
 // measureStart measures them.
@@ -27,7 +27,7 @@ func measureStart(ctx context.Context, r *Result, o Options) error {
 	return nil
 }
 
-// sized are the fabrics of whole runs.
+// sized lists the fabrics of whole runs.
 var sized = []struct {
 	hosts              int
 	leafSpine, fatTree string

@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// benchmark is one workload of the benchmark.
+// benchmark describes one workload of the benchmark.
 type benchmark struct {
 	name     string
 	topology string
@@ -28,7 +28,7 @@ type benchmark struct {
 	size     units.Bytes
 }
 
-// benchmarks are the workloads: (a) an incast on one switch, (b) a burst across leaves and spines. PFC works in both,
+// benchmarks lists the workloads: (a) an incast on one switch, (b) a burst across leaves and spines. Both use PFC, and
 // every data packet is acknowledged.
 var benchmarks = []benchmark{
 	{
@@ -42,8 +42,8 @@ var benchmarks = []benchmark{
 	},
 }
 
-// scaling are fabrics on which each host sends to one a quarter of the fabric away: the cost of a hop is compared from
-// small to large. The data shrink as the hosts grow.
+// scaling lists fabrics of growing size, to compare the cost of a hop. Each host sends to one a quarter of the fabric
+// away. The more hosts, the less data each sends.
 var scaling = append([]benchmark{
 	{
 		name: "16 hosts, k=4", topology: "{name: k4, rate: 100Gbps, delay: 1us, framing: ns3, fattree: {k: 4}}",
@@ -59,7 +59,7 @@ var scaling = append([]benchmark{
 	},
 }, large...)
 
-// large are those that take too long for a Go benchmark.
+// large lists fabrics that take too long for a Go benchmark.
 var large = []benchmark{
 	fabricOf("4096 hosts, fat-tree", fatTree4096, 100*units.KB),
 	fabricOf("16384 hosts, fat-tree", fatTree16384, 50*units.KB),
@@ -102,10 +102,10 @@ func (b *benchmark) flows(plan *topologies.Plan) []scenario.Flow {
 	return flows
 }
 
-// cost is what one run of a workload took.
+// cost holds the time and memory of one run of a workload.
 type cost struct {
 	hops      int64
-	setUp     time.Duration // processor time of what comes before it: the plan, the plane, the engine, the flows
+	setUp     time.Duration // processor time of the set-up: the plan, the plane, the engine, the flows
 	wall, cpu time.Duration
 	mallocs   uint64
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// comparedCells are the networks that the thesis chooses among (section 3.4.1): it says that the simple RNN predicts
-// worst, with a large loss after much training, that the GRU predicts well but not as well as wanted, and the LSTM
-// best.
+// comparedCells lists the networks that the thesis chooses among (section 3.4.1). It reports that the simple RNN
+// predicts worst, with a large loss after much training, that the GRU predicts well but not well enough, and that the
+// LSTM predicts best.
 var comparedCells = []lstm.Cell{lstm.LSTM, lstm.GRU, lstm.SimpleRNN}
 
-// CellsResult is what each kind of network came to, trained on the same pairs.
+// CellsResult holds the results of each kind of network, trained on the same pairs.
 type CellsResult struct{ Cells []TrainedCell }
 
-// TrainedCell is one kind of network.
+// TrainedCell holds the results of one kind of network.
 type TrainedCell struct {
 	Cell       lstm.Cell
 	Parameters int
 	MAPE       []lstm.MAPE // by round
-	Loss       []float64   // as LSTMResult's
+	Loss       []float64   // as in LSTMResult
 	Unseen     Unseen
 }
 
@@ -78,7 +78,7 @@ func (r *CellsResult) Write(w io.Writer) error {
 	return err
 }
 
-// Drawings are the test error over the rounds, and the loss.
+// Drawings returns drawings of the test error over the rounds, and of the loss.
 func (r *CellsResult) Drawings() ([]Drawing, error) {
 	test := report.LineChart{Name: "MAPE of the test pairs", XTitle: "round", Unit: report.Percent}
 	loss := report.LineChart{Name: "loss, a fifth of a round a point", XTitle: "round"}

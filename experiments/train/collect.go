@@ -11,14 +11,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// untrained are the constants of the PID control that RTTs are collected under: its gains before their training
+// untrained holds the constants of the PID control under which RTTs are collected: its gains before their training
 // (thesis, section 3.5.3).
 var untrained = map[string]string{"target": "5us", "kp": "-0.2", "ki": "-0.05", "kd": "0.1"}
 
-// collectedUnder are the controllers that RTTs are collected under (thesis, end of section 3.3.1).
+// collectedUnder lists the controllers under which RTTs are collected (thesis, end of section 3.3.1).
 var collectedUnder = []string{"timely", "pid"}
 
-// sequence is the RTTs, in us, of one flow: one a round trip, as its controller sees them.
+// sequence holds the RTTs, in us, of one flow: one per round trip, as its controller sees them.
 type sequence []float64
 
 // collect runs a scenario under a controller and is the RTTs of its flows.
@@ -39,7 +39,7 @@ func collect(ctx context.Context, o *Options, s *scenario.Scenario, controller s
 	return flows, nil
 }
 
-// run is one run's RTTs.
+// run holds one run's RTTs.
 type run struct {
 	scenario, controller string
 	flows                []sequence
@@ -74,7 +74,7 @@ func samples(flows []sequence) (n int) {
 	return n
 }
 
-// sequences are those of all flows of the runs.
+// sequences returns the sequences of all flows of the runs.
 func (r runs) sequences() (all []sequence) {
 	for i := range r {
 		all = append(all, r[i].flows...)
@@ -82,7 +82,7 @@ func (r runs) sequences() (all []sequence) {
 	return all
 }
 
-// under are the runs of one controller.
+// under returns the runs of one controller.
 func (r runs) under(controller string) (some runs) {
 	for i := range r {
 		if r[i].controller == controller {
@@ -92,7 +92,7 @@ func (r runs) under(controller string) (some runs) {
 	return some
 }
 
-// names are the runs, as the weights' provenance lists them.
+// names returns the names of the runs, as the weights' provenance lists them.
 func (r runs) names() (names []string) {
 	for i := range r {
 		names = append(names, r[i].scenario+" under "+r[i].controller)
@@ -100,7 +100,7 @@ func (r runs) names() (names []string) {
 	return names
 }
 
-// pairs are the training pairs of a sequence: features of three samples, label of the one after.
+// pairs returns the training pairs of a sequence: features of three samples, and the next sample as the label.
 func (q sequence) pairs() []lstm.Pair {
 	var pairs []lstm.Pair
 	var series lstm.Series

@@ -10,7 +10,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// TestComparedCells: the LSTM is the one that LSTM trains, the others learn too, and equal options give equal drawings.
+// TestComparedCells checks that the LSTM equals the one that LSTM trains, that the other networks learn too, and that
+// equal options give equal drawings.
 func TestComparedCells(t *testing.T) {
 	r, err := Cells(context.Background(), small())
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// wanted is the pairs of the thesis' dataset (section 3.4.2).
+// wanted sets the number of pairs in the dataset, as in the thesis (section 3.4.2).
 const wanted = 19058
 
-// strata are the upper ends of the ranges of |K_t| that are sampled equally (end of section 3.3.1): most samples lie in
-// the first, and a network that saw all of them would learn to expect no change.
+// strata lists the upper ends of the ranges of |K_t| that are sampled equally (end of section 3.3.1). Most samples lie
+// in the first range. A network trained on all of them would learn to expect no change.
 var strata = [...]float64{0.02, 0.08, 0.15, math.Inf(1)}
 
-// dataset is pairs, those of each stratum equally often as far as there are enough of them.
+// dataset holds pairs. Each stratum has the same number of them, if there are enough.
 type dataset struct {
 	pairs     []lstm.Pair
-	available [len(strata)]int // pairs of each stratum there were
+	available [len(strata)]int // number of collected pairs of each stratum
 	taken     [len(strata)]int
 }
 
@@ -45,7 +45,7 @@ func newDataset(sequences []sequence, random *lstm.Random) *dataset {
 	return &d
 }
 
-// stratum is the index of K's range.
+// stratum returns the index of K's range.
 func stratum(k float64) int {
 	for i, end := range strata {
 		if math.Abs(k) < end {
@@ -55,7 +55,7 @@ func stratum(k float64) int {
 	return len(strata) - 1
 }
 
-// permutation is 0..n-1 in random order.
+// permutation returns 0..n-1 in random order.
 func permutation(random *lstm.Random, n int) []int {
 	indices := make([]int, n)
 	for i := range indices {
@@ -65,16 +65,16 @@ func permutation(random *lstm.Random, n int) []int {
 	return indices
 }
 
-// deck deals a dataset's pairs in random order, each once before any comes again: 19 rounds of 800 and 200 pairs are
-// the 19 000 of 19 058 that whole rounds can be made of, which is why the thesis says that the amount limits it to 19
-// rounds.
+// deck deals a dataset's pairs in random order, each once before any is dealt again. 19 rounds of 800 and 200 pairs use
+// 19 000 of the 19 058: no further whole round is possible, which is why the thesis says that the number of pairs
+// limits it to 19 rounds.
 type deck struct {
 	pairs  []lstm.Pair
 	random *lstm.Random
 	order  []int // of the pairs not dealt yet
 }
 
-// deal is the next n pairs; what is left of the deck and not enough is passed over.
+// deal returns the next n pairs. If fewer are left in the deck, it skips them.
 func (d *deck) deal(n int) []lstm.Pair {
 	if len(d.order) < n {
 		d.order = permutation(d.random, len(d.pairs))
@@ -87,7 +87,8 @@ func (d *deck) deal(n int) []lstm.Pair {
 	return dealt
 }
 
-// mape is the mean absolute percentage error of the RTTs that a network predicts, as a fraction of 1 (equation 13).
+// mape returns the mean absolute percentage error of the RTTs that a network predicts, as a fraction of 1 (equation
+// 13).
 func mape(n lstm.Model, pairs []lstm.Pair) float64 {
 	if len(pairs) == 0 {
 		return math.NaN()
@@ -99,7 +100,7 @@ func mape(n lstm.Model, pairs []lstm.Pair) float64 {
 	return sum / float64(len(pairs))
 }
 
-// relativeError is |predicted - true| / true of the RTT that a pair's label means.
+// relativeError returns |predicted - true| / true of the RTT that a pair's label stands for.
 func relativeError(n lstm.Model, p *lstm.Pair) float64 {
 	return math.Abs(n.Predict(&p.Features)-p.Label) / (1 + p.Label)
 }

@@ -15,7 +15,7 @@ func near(t testing.TB, what string, got, want, tolerance float64) {
 	}
 }
 
-// Pairs are those of equation 3 of the thesis: hostagent/lstm/testdata/vectors.txt, series.
+// TestPairs checks the pairs against equation 3 of the thesis: hostagent/lstm/testdata/vectors.txt, series.
 func TestPairs(t *testing.T) {
 	pairs := sequence{4.2, 4.4, 5, 6, 9, 7}.pairs()
 	want := []lstm.Pair{
@@ -47,7 +47,7 @@ func TestStrata(t *testing.T) {
 	}
 }
 
-// TestDataset draws from RTTs of which most stand still.
+// TestDataset draws from RTTs that mostly do not change.
 func TestDataset(t *testing.T) {
 	random := lstm.NewRandom(1)
 	var all []sequence

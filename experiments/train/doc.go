@@ -3,11 +3,9 @@
 //
 // Files:
 //
-//   - Trainings: lstm.go (the network), gains.go (of the PID control), cells.go (other kinds of network); options.go is
-//     what they are
-//     told.
-//   - What else is measured: features.go (how far RTTs are from smoothed ones), loop.go (how well the network predicts
-//     what it causes).
-//   - Data: incast.go (the scenarios), collect.go (RTTs out of runs), dataset.go (pairs to learn from).
-//   - What is shown: text.go, drawings.go.
+//   - Trainings: lstm.go (the network), gains.go (of the PID control), cells.go (other kinds of network) and options.go.
+//   - Further measurements: features.go (how far RTTs are from smoothed ones), loop.go (how well the network predicts RTTs
+//     that its predictions influence).
+//   - Data: incast.go (the scenarios), collect.go (RTTs from runs), dataset.go (pairs for the training).
+//   - Output: text.go and drawings.go.
 package train

@@ -6,14 +6,14 @@ import (
 	"github.com/pausenet/pausenet/experiments/pages/report"
 )
 
-// Drawing is an SVG of a training.
+// Drawing holds an SVG of a training.
 type Drawing struct {
 	Name string // such as "mape", for the file's name
 	SVG  []byte
 }
 
-// Drawings are the loss (the thesis' figure 11), the MAPE beside the thesis' (its table 1) and predicted beside
-// measured RTTs (its figure 17).
+// Drawings returns drawings of the loss (the thesis' figure 11), of the MAPE beside the thesis' (its table 1), and of
+// predicted beside measured RTTs (its figure 17).
 func (r *LSTMResult) Drawings() ([]Drawing, error) {
 	loss := report.NumberLine{Label: "measured"}
 	for i, v := range r.Loss {
@@ -48,7 +48,7 @@ func (r *LSTMResult) Drawings() ([]Drawing, error) {
 	)
 }
 
-// chart is the measured RTTs and the predicted ones, by the samples' numbers.
+// chart returns a chart of the measured and the predicted RTTs, by sample number.
 func (p *Prediction) chart(name string) report.LineChart {
 	measured, predicted := report.NumberLine{Label: "measured", Y: p.Measured}, report.NumberLine{
 		Label: "predicted",
@@ -61,7 +61,8 @@ func (p *Prediction) chart(name string) report.LineChart {
 	return report.LineChart{Name: name, XTitle: "sample", Unit: "us", Lines: []report.NumberLine{measured, predicted}}
 }
 
-// Drawings are the gains over their updates (the thesis' figure 13), of the flow with the most.
+// Drawings returns a drawing of the gains over their updates (the thesis' figure 13), for the flow with the most
+// updates.
 func (r *GainsResult) Drawings() ([]Drawing, error) {
 	lines := [3]report.NumberLine{{Label: "Kp"}, {Label: "Ki"}, {Label: "Kd"}}
 	f := &r.Flows[0]

@@ -14,20 +14,21 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// featuresUnder are the controllers whose |K| the thesis draws (figure 8); PID is the one that is untrained.
+// featuresUnder lists the controllers whose |K| the thesis draws (figure 8); PID has untrained gains.
 var featuresUnder = []string{"hpcc", "dctcp", "timely", "pid"}
 
-// publishedFeatures are what the thesis says of figure 8, which has no numbers otherwise: the part of |K| below 0.04.
+// publishedFeatures holds the only numbers that the thesis gives for figure 8: the fraction of |K| below 0.04.
 var publishedFeatures = map[string]float64{"hpcc": 0.90, "dctcp": 0.87}
 
-// FeaturesResult is the distribution of |K|, by how much an RTT differs from the smoothed one (equation 3): in the
-// random incasts that pairs are collected in, and in the thesis' own. Its figure 8 does not say which traffic it is of.
+// FeaturesResult holds the distribution of |K|, the relative difference between an RTT and the smoothed RTT (equation
+// 3): in the random incasts from which pairs are collected, and in the thesis' own incast. The thesis does not say
+// which traffic its figure 8 shows.
 type FeaturesResult struct{ Under, Incast []FeaturesUnder }
 
-// FeaturesUnder is that of the runs under one controller.
+// FeaturesUnder holds the distribution in the runs under one controller.
 type FeaturesUnder struct {
 	Controller string
-	K          []float64 // |K| of every sample but each flow's first, whose K is 0 by definition; ascending
+	K          []float64 // |K| of every sample except each flow's first, whose K is 0 by definition; ascending
 }
 
 // Features collects RTTs as LSTM does, under the controllers of the thesis' figure 8.
@@ -65,7 +66,7 @@ func featuresOf(controller string, flows []sequence) FeaturesUnder {
 	return u
 }
 
-// changes are |K| of the samples after the first.
+// changes returns |K| of the samples after the first.
 func (q sequence) changes() (all []float64) {
 	var series lstm.Series
 	for i, rtt := range q {
@@ -76,7 +77,7 @@ func (q sequence) changes() (all []float64) {
 	return all
 }
 
-// below is the part of the samples whose |K| is below k.
+// below returns the fraction of the samples whose |K| is below k.
 func (u *FeaturesUnder) below(k float64) float64 {
 	if len(u.K) == 0 {
 		return math.NaN()
@@ -84,7 +85,7 @@ func (u *FeaturesUnder) below(k float64) float64 {
 	return float64(sort.SearchFloat64s(u.K, k)) / float64(len(u.K))
 }
 
-// featureEnds are the ends of the strata, and those that the thesis speaks of.
+// featureEnds lists the ends of the strata, and those that the thesis mentions.
 var featureEnds = []float64{0.02, 0.04, 0.08, 0.15, 1, 2}
 
 // Write writes how many samples are below some |K|.
@@ -113,7 +114,7 @@ func (r *FeaturesResult) Write(w io.Writer) error {
 	return t.Flush()
 }
 
-// featuresPart is the distributions in one kind of traffic.
+// featuresPart holds the distributions in one kind of traffic.
 type featuresPart struct {
 	name  string
 	under []FeaturesUnder
@@ -123,10 +124,10 @@ func (r *FeaturesResult) parts() []featuresPart {
 	return []featuresPart{{"random incasts", r.Under}, {"the thesis' incast", r.Incast}}
 }
 
-// drawnFeatures is how many points a line has.
+// drawnFeatures limits the number of points of a line.
 const drawnFeatures = 400
 
-// Drawings are the distributions up to |K| of 2.
+// Drawings returns drawings of the distributions up to |K| of 2.
 func (r *FeaturesResult) Drawings() ([]Drawing, error) {
 	lines := &report.Lines{Title: "How far RTTs are from the smoothed RTT"}
 	for _, part := range r.parts() {

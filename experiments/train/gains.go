@@ -11,40 +11,40 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Gains before the training, and those that the thesis' training ended at (section 3.5.3, figure 13).
+// Gains before the training, and at the end of the thesis' training (section 3.5.3, figure 13).
 var (
 	FirstGains     = cc.PIDGains{P: -0.2, I: -0.05, D: 0.1}
 	PublishedGains = cc.PIDGains{P: -0.358, I: -0.060, D: 0.040}
 )
 
-// GainsRounds is how many incasts the gains are trained in. The gains never converge, they only move less and less;
-// after one incast its long flows are where the thesis' training ended.
+// GainsRounds sets the number of incasts in which the gains are trained. The gains never converge, they only move less
+// and less. After one incast its long flows are where the thesis' training ended.
 const GainsRounds = 1
 
-// GainsResult is what the training of the gains came to: by flow, those with the most updates first.
+// GainsResult holds the results of the training of the gains, by flow, those with the most updates first.
 type GainsResult struct{ Flows []TrainedFlow }
 
-// TrainedFlow is one flow's own gains.
+// TrainedFlow holds one flow's gains.
 type TrainedFlow struct {
 	Flow    int
 	Updates int
 	Gains   cc.PIDGains
-	// Path are the gains after so many updates: at the start, then less and less often, and at the end of each round.
+	// Path holds the gains at the start, then at growing intervals of updates, and at the end of each round.
 	Path []GainsStep
 }
 
-// GainsStep is gains after some updates.
+// GainsStep holds the gains after a number of updates.
 type GainsStep struct {
 	Updates int
 	Gains   cc.PIDGains
 }
 
-// pathDensity is the points of a path for each doubling of the updates, roughly.
+// pathDensity sets the approximate number of points of a path for each doubling of the updates.
 const pathDensity = 32
 
-// Gains trains the PID control's gains while the thesis' incast runs under it, with 5 us for the target. Each flow
-// trains gains of its own, and goes on with them from round to round. The thesis does not say whether flows share their
-// gains: if they do, there are five times as many updates in an incast, and Kp ends at -0.54.
+// Gains trains the PID control's gains while the thesis' incast runs under it, with a target of 5 us. Each flow trains
+// its own gains and keeps them from round to round. The thesis does not say whether flows share their gains: if they
+// do, there are five times as many updates in an incast, and Kp ends at -0.54.
 func Gains(ctx context.Context, o *Options) (*GainsResult, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

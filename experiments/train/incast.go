@@ -8,8 +8,9 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// fabric is the thesis' star: 100 Gb/s, 1 us a link, one switch with HPCC's buffer and marking, packets of 1048 B. XOFF
-// is at most 320 KB, where lstm-incast has no bound: over seeds of the training the errors are the same without it.
+// fabric describes the thesis' star: 100 Gb/s, 1 us per link, one switch with HPCC's buffer and marking, packets of
+// 1048 B. XOFF is at most 320 KB, while lstm-incast has no bound: over seeds of the training the errors are the same
+// without it.
 const fabric = `name: %s
 topology: {name: star%[2]d, rate: 100Gbps, delay: 1us, framing: ns3, star: {hosts: %[2]d}}
 switch: {buffer: 32MB, pfc: {alpha: 0.125, xoff: 320KB, xoff_to_xon: 2KB, headroom: 37500B}, ecn: {mode: red, kmin: 400KB, kmax: 1600KB, pmax: 0.2}}
@@ -18,13 +19,13 @@ drain: true
 flows:
 `
 
-// thesisIncast is the incast of the thesis' section 4.1.2: 20 flows at once into one host.
+// thesisIncast returns the incast of the thesis' section 4.1.2: 20 flows at once to one host.
 func thesisIncast() (*scenario.Scenario, error) {
 	return scenario.Load("lstm-incast", nil)
 }
 
-// randomIncast is an incast like the thesis', scaled down, with another degree, other sizes and other starts: 4 to 32
-// flows, up to three of them long.
+// randomIncast returns a smaller variant of the thesis' incast with random degree, sizes and starts: 4 to 32 flows, up
+// to three of them long.
 func randomIncast(seed uint64) (*scenario.Scenario, error) {
 	random := lstm.NewRandom(seed)
 	degree := 4 + random.Intn(29)

@@ -15,34 +15,35 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// loopTargets are the thesis' targets (its tables 4 and 5), and loopUnder what its incast runs under with each: the
-// same control law on the measured RTT, where nothing acts on the network, and on the predicted one.
+// loopTargets lists the thesis' targets (its tables 4 and 5), and loopUnder the two controllers of its incast with
+// each: the same control law on the measured RTT, where no prediction acts on the network, and on the predicted RTT.
 var (
 	loopTargets = []vtime.Time{5 * vtime.Microsecond, 6 * vtime.Microsecond, 7 * vtime.Microsecond}
 	loopUnder   = []string{"pid", "lstm-pid"}
 )
 
-// loopFrom leaves the first queue out, in which all flows start.
+// loopFrom excludes the first queue, in which all flows start.
 const loopFrom = 500 * vtime.Microsecond
 
-// LoopResult is how the built-in network predicts RTTs that its own predictions make, beside RTTs that they do not.
+// LoopResult compares how well the built-in network predicts RTTs that its own predictions influence, and RTTs that
+// they do not.
 type LoopResult struct{ Runs []LoopRun }
 
-// LoopRun is one run of the thesis' incast. Errors are relative to the RTT that came. The samples are those from 0.5 ms
-// on until all flows but one have ended: one flow alone finds no queue, whatever its target.
+// LoopRun holds the errors of one run of the thesis' incast, relative to the measured RTT. The samples are those from
+// 0.5 ms until all flows but one have ended: a single flow sees no queue, whatever its target.
 type LoopRun struct {
 	Controller string
 	Target     vtime.Time
 	Samples    int
 	MAPE, Bias float64 // means of |predicted - true| / true, and of (predicted - true) / true
-	// Mean and MeanPredicted are of the RTTs and of what was predicted of them, in us; Alone is how long the last flow was
+	// Mean and MeanPredicted hold the mean RTT and the mean prediction, in us; Alone holds how long the last flow was
 	// alone.
 	Mean, MeanPredicted float64
 	Alone               vtime.Time
 	shown               Prediction
 }
 
-// timed is an RTT sample, in us.
+// timed holds an RTT sample, in us, and its time.
 type timed struct {
 	at  vtime.Time
 	rtt float64
@@ -87,7 +88,7 @@ func Loop(ctx context.Context, o *Options) (*LoopResult, error) {
 	return r, nil
 }
 
-// inLoop has the network predict each sample from the three before it, as the controller does.
+// inLoop predicts each sample from the three before it, as the controller does.
 func inLoop(n lstm.Model, flows [][]timed) LoopRun {
 	var r LoopRun
 	var ends []vtime.Time
@@ -142,7 +143,7 @@ func (r *LoopResult) Write(w io.Writer) error {
 	return t.Flush()
 }
 
-// Drawings are the first samples of flow 0 in each run, and what was predicted of them.
+// Drawings returns drawings of the first samples of flow 0 in each run, with their predictions.
 func (r *LoopResult) Drawings() ([]Drawing, error) {
 	lines := &report.Lines{Title: "RTT of flow 0 of the thesis' incast, and what was predicted one sample before"}
 	for i := range r.Runs {

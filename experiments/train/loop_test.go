@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestInLoop: the samples that are judged begin at 0.5 ms and end where all flows but one have; errors are relative to
-// the RTT that came.
+// TestInLoop checks that the evaluated samples start at 0.5 ms and end when all flows but one have ended, and that
+// errors are relative to the measured RTT.
 func TestInLoop(t *testing.T) {
 	var p lstm.Parameters
 	p[len(p)-1] = .1 // the network always says that the next RTT is 1.1 times the smoothed one
@@ -37,8 +37,8 @@ func TestInLoop(t *testing.T) {
 	}
 }
 
-// TestLoop: what acts on a prediction makes RTTs that are harder to predict, the more so the farther the target is from
-// the training's.
+// TestLoop checks that RTTs are harder to predict if the controller acts on the predictions, and the more so the
+// farther the target is from the training's.
 func TestLoop(t *testing.T) {
 	testenv.WholeScenario(t)
 	r, err := Loop(context.Background(), small())

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// The thesis' training (section 3.4.2), and how we fill what it leaves open: the optimiser is Adam; a step takes one
-// pair; a round goes over its 800 pairs so often that the prediction gets as good as the thesis reports for round 19.
+// The thesis' training (section 3.4.2), and our choices where it leaves something open: the optimiser is Adam; a step
+// uses one pair; a round repeats its 800 pairs until the prediction is as good as the thesis reports for round 19.
 const (
 	Rounds     = 19
 	Batch      = 1
@@ -22,14 +22,14 @@ const (
 	learning   = 0.001
 )
 
-// Runs that pairs are collected in, and that the result is tried on, under each controller.
+// Runs under each controller from which pairs are collected, and runs on which the result is tried.
 const (
 	collectRuns = 12
 	unseenRuns  = 6
 	unseenFrom  = 500
 )
 
-// PublishedMAPE is the thesis' table 1, by round.
+// PublishedMAPE holds the thesis' table 1, by round.
 var PublishedMAPE = [Rounds]lstm.MAPE{
 	{Train: .113, Test: .081},
 	{Train: .089, Test: .079},
@@ -52,33 +52,33 @@ var PublishedMAPE = [Rounds]lstm.MAPE{
 	{Train: .035, Test: .036},
 }
 
-// LSTMResult is what the training of the network came to.
+// LSTMResult holds the results of the training of the network.
 type LSTMResult struct {
 	Weights *lstm.Weights
-	// Available and Taken are the pairs of each stratum of |K| that were collected and that the dataset has.
+	// Available and Taken count, for each stratum of |K|, the collected pairs and those in the dataset.
 	Available, Taken []int
-	// Loss is the mean absolute error of each fifth part of each round's first pass, before its steps.
+	// Loss holds the mean absolute error of each fifth of each round's first pass, before its steps.
 	Loss []float64
-	// Unseen is how well the network does on runs of other seeds.
+	// Unseen holds the network's errors on runs of other seeds.
 	Unseen Unseen
-	// Predictions are stretches of flows of unseen runs.
+	// Predictions holds intervals of flows of unseen runs.
 	Predictions []Prediction
 }
 
-// Unseen are the errors (MAPE, fractions of 1) on runs that no pair was taken from.
+// Unseen holds the errors (MAPE, fractions of 1) on runs from which no pair was collected.
 type Unseen struct {
 	Pairs  int
 	All    float64 // every sample counts alike
 	Strata float64 // every stratum of |K| counts alike, as in training
-	// Under are the errors on the runs of each controller that RTTs are collected under, every sample counted alike.
+	// Under holds the errors on the runs of each controller in collectedUnder; every sample counts alike.
 	Under []float64
-	// Standstill is the error, over all samples, of expecting the last RTT again: what a prediction has to beat.
+	// Standstill holds the error, over all samples, of expecting the last RTT again. A prediction must be better.
 	Standstill float64
-	// Smoothed is that of expecting the smoothed RTT.
+	// Smoothed holds the error of expecting the smoothed RTT.
 	Smoothed float64
 }
 
-// Prediction is a stretch of one flow: its RTTs in us and what was expected of each one sample before.
+// Prediction holds an interval of one flow: its RTTs in us, and the prediction of each one sample before.
 type Prediction struct {
 	Scenario, Controller string
 	Flow                 int
@@ -110,7 +110,7 @@ func LSTM(ctx context.Context, o *Options) (*LSTMResult, error) {
 	}, nil
 }
 
-// recipe is the part of the provenance that is known before the training.
+// recipe returns the part of the provenance that is known before the training.
 func recipe(o *Options) lstm.Provenance {
 	return lstm.Provenance{
 		Command: fmt.Sprintf("pausenet train lstm --seed %d --rounds %d --batch %d --passes %d", o.Seed, o.Rounds, o.Batch,
@@ -121,13 +121,13 @@ func recipe(o *Options) lstm.Provenance {
 	}
 }
 
-// trialSeeds are two of the incasts that the built-in weights were trained on: of 26 flows and of 5. Under TIMELY both
-// see PAUSE.
+// trialSeeds selects two of the incasts for the training of the built-in weights: with 26 flows and with 5. Under
+// TIMELY both see PAUSE.
 var trialSeeds = [...]uint64{1004, 1012}
 
-// Trial is the checksum of the network's parameters after one round of one pass over pairs of two incasts, under each
-// controller. Weights whose provenance has another one are not what this program would train: what it simulates, draws
-// or computes has changed. plane does not change it.
+// Trial returns the checksum of the network's parameters after one round of one pass over pairs of two incasts, under
+// each controller. If the provenance of weights has another checksum, this program would train other weights: its
+// simulation, random draws or computations have changed. plane does not change the checksum.
 func Trial(ctx context.Context, plane plane.Opener) (string, error) {
 	o := Options{Plane: plane, Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
 	var c collection
@@ -146,7 +146,7 @@ func Trial(ctx context.Context, plane plane.Opener) (string, error) {
 	return p.Checksum(), nil
 }
 
-// collection is the runs that a network learns from, and those that it is tried on.
+// collection holds the runs that a network learns from, and those on which it is tried.
 type collection struct{ collected, unseen runs }
 
 func collectAll(ctx context.Context, o *Options) (*collection, error) {
@@ -161,12 +161,12 @@ func collectAll(ctx context.Context, o *Options) (*collection, error) {
 	return &collection{collected, unseen}, err
 }
 
-// fitted is a network that has been trained.
+// fitted represents a trained network.
 type fitted struct {
 	trainer *lstm.Trainer
 	data    *dataset
 	mape    []lstm.MAPE // by round
-	loss    []float64   // see LSTMResult
+	loss    []float64   // as in LSTMResult
 	unseen  Unseen
 }
 
@@ -191,12 +191,12 @@ func (c *collection) fit(ctx context.Context, o *Options, cell lstm.Cell) (*fitt
 	return f, nil
 }
 
-// lossParts is how many values of the loss a round gives.
+// lossParts counts the values of the loss per round.
 const lossParts = 5
 
-// round trains on the first of the drawn pairs and tests on the others. The MAPE of the train pairs is of the first
-// pass, each predicted before the step that learns from it, as a training loop counts it on the way; that of the test
-// pairs is after the round.
+// round trains on the first of the drawn pairs and tests on the others. The MAPE of the train pairs is that of the
+// first pass, each pair predicted before the step that learns from it, as training loops count it. That of the test
+// pairs is measured after the round.
 func (f *fitted) round(drawn []lstm.Pair, random *lstm.Random, o *Options) lstm.MAPE {
 	train, test := slices.Clone(drawn[:trainPairs]), drawn[trainPairs:]
 	var m lstm.MAPE
@@ -248,7 +248,7 @@ func (c *collection) judge(n lstm.Model, random *lstm.Random) (u Unseen) {
 	return u
 }
 
-// predictions are of the first unseen run under each controller.
+// predictions returns predictions for the first unseen run under each controller.
 func (c *collection) predictions(n lstm.Model) (all []Prediction) {
 	for _, controller := range collectedUnder {
 		all = append(all, predict(n, &c.unseen.under(controller)[0]))
@@ -256,7 +256,7 @@ func (c *collection) predictions(n lstm.Model) (all []Prediction) {
 	return all
 }
 
-// shown is how many samples a prediction shows.
+// shown sets the number of samples in a prediction.
 const shown = 150
 
 // predict follows the longest flow of a run, from its first sample.

@@ -8,25 +8,26 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// Options say how to train.
+// Options holds the options of a training.
 type Options struct {
 	// Plane opens the runs' planes, as in runner.Options. It does not change the result.
 	Plane plane.Opener
-	// Seed decides the scenarios, the draws and the first parameters.
+	// Seed determines the scenarios, the draws and the first parameters.
 	Seed uint64
-	// Rounds is how often pairs are drawn and trained on (LSTM), or the incast is run (Gains).
+	// Rounds sets how often pairs are drawn and trained on (LSTM), or the incast is run (Gains).
 	Rounds int
-	// Batch is the pairs of one step of the optimiser, Passes how often a round goes over its pairs. LSTM only.
+	// Batch sets the number of pairs in one step of the optimiser, Passes how often a round repeats its pairs. Used by
+	// LSTM only.
 	Batch, Passes int
-	// Version is pausenet's, for the weights' provenance.
+	// Version holds pausenet's version, for the weights' provenance.
 	Version string
-	// Progress is told what is being done, a line each; nil: nobody.
+	// Progress is called with each line of progress; nil: no calls.
 	Progress func(line string)
 
-	collect, unseen int // runs under each controller, for tests; 0: as many as it takes
+	collect, unseen int // runs under each controller, for tests; 0: as many as needed
 }
 
-// Validate says everything that is wrong with o, joined; nil if it can work.
+// Validate returns all mistakes in o, joined; nil if there are none.
 func (o *Options) Validate() error {
 	var errs []error
 	for _, n := range []struct {
@@ -40,7 +41,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// of returns the options of a run, whose samples come from one goroutine.
+// of returns the options of a run, whose samples are recorded by one goroutine.
 func (o *Options) of(controller string, seed uint64) runner.Options {
 	return runner.Options{Controller: controller, Plane: o.Plane, Seed: seed, Processors: 1}
 }

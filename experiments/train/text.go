@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
-// Write writes what the training came to, beside what the thesis reports.
+// Write writes the results of the training beside the thesis'.
 func (r *LSTMResult) Write(w io.Writer) error {
 	p := &r.Weights.Provenance
 	fmt.Fprintf(w, "%d runs, %d pairs; by |K| ", len(p.Scenarios), p.Pairs)
@@ -44,7 +44,7 @@ func (r *LSTMResult) Write(w io.Writer) error {
 	return err
 }
 
-// Write writes what the training came to, beside what the thesis reports.
+// Write writes the results of the training beside the thesis'.
 func (r *GainsResult) Write(w io.Writer) error {
 	f := &r.Flows[0]
 	fmt.Fprintf(w, "Gains on the way, flow %d (target 5 us)\n\n", f.Flow)

@@ -76,9 +76,9 @@ func TestLSTM(t *testing.T) {
 	}
 }
 
-// TestBuiltIn: the weights that come with the program are what it would train. Where this fails, the simulations, the
-// drawing of pairs or the optimiser have changed: train again (pausenet train lstm --out hostagent/lstm/weights.json),
-// and measure again what docs/lstm-pid.md and docs/results/lstm-pid.md report.
+// TestBuiltIn checks that the built-in weights are those that the program would train. If it fails, the simulations,
+// the drawing of pairs or the optimiser have changed: train again (pausenet train lstm --out
+// hostagent/lstm/weights.json), and measure again the reports of docs/lstm-pid.md and docs/results/lstm-pid.md.
 func TestBuiltIn(t *testing.T) {
 	w, err := lstm.BuiltIn()
 	if err != nil {
@@ -108,7 +108,7 @@ func TestBuiltIn(t *testing.T) {
 	}
 }
 
-// TestPrediction holds what is drawn against the sequences that it is of.
+// TestPrediction compares the drawn data with their sequences.
 func TestPrediction(t *testing.T) {
 	r := run{scenario: "s", controller: "pid", flows: []sequence{{5, 5}, {4.2, 4.4, 5, 6, 9, 7}}}
 	var p lstm.Parameters
@@ -122,7 +122,7 @@ func TestPrediction(t *testing.T) {
 	}
 }
 
-// TestGains compares with what the thesis' training ended at. Its figure 13 does not say which flow it shows.
+// TestGains compares with the end of the thesis' training. Its figure 13 does not say which flow it shows.
 func TestGains(t *testing.T) {
 	o := small()
 	o.Rounds = 1

@@ -33,7 +33,7 @@ type Bound struct {
 	Disciplines []Discipline `json:"disciplines"`
 	// Sized counts the flows with a size.
 	Sized int `json:"flows_with_size"`
-	// MeanFCT is a proven lower bound of the mean FCT, in ns, under any controller that finishes all flows with a
+	// MeanFCT holds a proven lower bound of the mean FCT, in ns, under any controller that finishes all flows with a
 	// size; 0 if no flow has a size. See fluid.LowerBound.
 	MeanFCT float64 `json:"mean_fct_bound_ns"`
 	// Jobs and Collectives hold lower bounds of the times of workloads of dependent flows and their collectives: see
@@ -46,14 +46,14 @@ type Bound struct {
 	scenario *scenario.Scenario
 }
 
-// JobLimit is a lower bound of a job's time under any control.
+// JobLimit holds a lower bound of a job's time under any control.
 type JobLimit struct {
 	Tag   string `json:"tag"`
 	Ranks int    `json:"ranks"`
 	JCT   int64  `json:"jct_ns"`
 }
 
-// CollectiveLimit is a lower bound, under any control, of the time of Count equal collectives; the bandwidths follow
+// CollectiveLimit holds a lower bound, under any control, of the time of Count equal collectives; the bandwidths follow
 // from it.
 type CollectiveLimit struct {
 	Tag         string  `json:"tag"`
@@ -164,7 +164,7 @@ func (b *Bound) Write(directory string, force bool) ([]string, error) {
 	return paths, nil
 }
 
-// fluidModel is a scenario's flows as fluids. A link in one direction is represented by its sending port.
+// fluidModel represents a scenario's flows as fluids. A link in one direction is represented by its sending port.
 type fluidModel struct {
 	s     *scenario.Scenario
 	flows []fluidFlow
@@ -198,7 +198,8 @@ func shorterPackets(s *scenario.Scenario) (names []string) {
 	return names
 }
 
-// fluidFlow is a flow and its path; for a flow with several QPs, its first QP. A flow without a size has no times.
+// fluidFlow represents a flow and its path; for a flow with several QPs, its first QP. A flow without a size has no
+// times.
 type fluidFlow struct {
 	size        units.Bytes
 	path, back  []topologies.PortID
@@ -206,7 +207,7 @@ type fluidFlow struct {
 	first, last int         // frames
 	line        int64       // bytes of line time
 	latency     float64     // ps by which the ideal FCT exceeds the fluid's time alone; with several QPs see joint
-	paced       float64     // ps that pacing at a constant rate adds for the last packet, which does not need them
+	paced       float64     // ps that pacing at a constant rate adds after the last packet; the flow ends without them
 	more        []fluidFlow // the other QPs
 }
 
@@ -284,7 +285,7 @@ func (f *fluidFlow) fluid(given *scenario.Flow, n int) fluid.Flow {
 func (f *fluidFlow) joint(plan *topologies.Plan, given *scenario.Flow,
 	d fluid.Discipline,
 ) (latency float64, ideal vtime.Time) {
-	var rates []units.Rate // only of the links on their paths
+	var rates []units.Rate // of the links on their paths only
 	at := map[int]int{}
 	var fluids []fluid.Flow
 	var paths []measure.QPPath
@@ -318,7 +319,7 @@ func (m *fluidModel) under(d fluid.Discipline) Discipline {
 		rates[i] = plan.Ports[i].Rate
 	}
 	var fluids []fluid.Flow
-	var numbers []int // of the flows of these QPs, those that do not wait
+	var numbers []int // of the flows of these QPs, only those that start without waiting
 	latency, ideal := make([]float64, len(m.flows)), map[int]vtime.Time{}
 	for i := range m.flows {
 		given, own := &m.s.Flows[i], &m.flows[i]

@@ -27,8 +27,8 @@ func findBound(t *testing.T, s *scenario.Scenario) *Bound {
 	return b
 }
 
-// TestFluidPaths: the frames that a run's links carry, each way, are those of the flows whose paths as fluids go there,
-// and of the ACKs of those that come back there. None is anywhere else.
+// TestFluidPaths checks that each link of a run carries, in each direction, exactly the frames of the flows whose
+// fluids use it, and the ACKs of the flows whose ACKs return over it.
 func TestFluidPaths(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, c := range []struct{ topology, flows string }{
@@ -177,8 +177,8 @@ duration: 2ms
 	}
 }
 
-// TestConstantRateAlone: alone, a flow of a constant rate takes as a fluid what it takes in a run, if its packets are
-// of one size.
+// TestConstantRateAlone checks that a single flow of a constant rate takes the same time as a fluid and in a run, if
+// its packets are of one size.
 func TestConstantRateAlone(t *testing.T) {
 	s := parse(t, `
 name: constant
@@ -202,7 +202,8 @@ duration: 4500us
 	}
 }
 
-// TestBoundHolds: no run's mean FCT is below what is proven, and no discipline's; and no flow is faster than alone.
+// TestBoundHolds checks that no mean FCT of a run or a discipline is below the proven bound, and that no flow is faster
+// than alone.
 func TestBoundHolds(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, c := range []struct{ name, controller, set string }{
@@ -288,8 +289,8 @@ func TestBoundWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestBoundOverIPv6: a bound of packets over IPv6 is above that over IPv4, and says which of the scenario's variants it
-// is not of.
+// TestBoundOverIPv6 checks that a bound of packets over IPv6 is above that over IPv4, and names the scenario's variants
+// that it does not cover.
 func TestBoundOverIPv6(t *testing.T) {
 	const text = "topology: {star: {hosts: 2}, rate: 40Gbps, delay: 1us}\nhost: {ip: ipv6}\n" +
 		"flows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n" +

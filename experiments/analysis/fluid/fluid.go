@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Flow is a flow as a fluid.
+// Flow represents a flow as a fluid.
 type Flow struct {
 	Start vtime.Time
 	Work  int64      // bytes on each link, including everything that takes line time; 0: unbounded
@@ -20,11 +20,11 @@ type Flow struct {
 	Path  []int      // indexes of its links' rates, each once; at least one
 }
 
-// Discipline is a rule by which flows share links.
+// Discipline selects a rule by which flows share links.
 type Discipline uint8
 
 const (
-	// MaxMin is max-min fairness: no flow's rate can increase without lowering that of a flow with no higher rate
+	// MaxMin selects max-min fairness: no flow's rate can increase without lowering that of a flow with no higher rate
 	// (Bertsekas and Gallager, Data Networks, section 6.5.2). A congestion control that is fair, wastes nothing and
 	// reacts at once achieves this.
 	MaxMin Discipline = iota
@@ -59,11 +59,11 @@ func Run(rates []units.Rate, flows []Flow, d Discipline, until vtime.Time) []flo
 	return m.took
 }
 
-// simultaneous is the time, in picoseconds, within which ends of flows count as one, because rounding errors need no
+// simultaneous sets the time, in picoseconds, within which ends of flows count as one, because rounding errors need no
 // shares of their own.
 const simultaneous = 1e-3
 
-// fluid is a running flow.
+// fluid represents a running flow.
 type fluid struct {
 	flow  int
 	left  float64 // bytes
@@ -72,7 +72,7 @@ type fluid struct {
 	fixed bool // has its share, during sharing
 }
 
-// model is the state of a run.
+// model holds the state of a run.
 type model struct {
 	flows    []Flow
 	order    []int // indexes of the flows, by start

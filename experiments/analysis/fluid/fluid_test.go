@@ -140,7 +140,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// fabric is a random one with flows that run on it, as it stands after some of their work.
+// fabric returns a random fabric with running flows, after some of their work.
 func fabric(rng *rand.Rand) *model {
 	rates := make([]units.Rate, 1+rng.IntN(12))
 	for i := range rates {
@@ -161,7 +161,7 @@ func fabric(rng *rand.Rand) *model {
 	return m
 }
 
-// load is what a model's links carry, by link; it fails the test if that is above a link's capacity.
+// load returns the load of each link of a model. It fails the test if a load is above the link's capacity.
 func load(t *testing.T, m *model) []float64 {
 	t.Helper()
 	carried := make([]float64, len(m.capacity))
@@ -178,8 +178,8 @@ func load(t *testing.T, m *model) []float64 {
 	return carried
 }
 
-// TestMaxMinIsFair holds the shares to what max-min fairness is: no link carries more than it can, and every flow
-// passes a link that is full and where no other flow has more (Bertsekas and Gallager's bottleneck).
+// TestMaxMinIsFair checks the shares against the definition of max-min fairness: no link carries more than its
+// capacity, and every flow uses a full link on which no other flow has more (Bertsekas and Gallager's bottleneck).
 func TestMaxMinIsFair(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -202,8 +202,8 @@ func TestMaxMinIsFair(t *testing.T) {
 	}
 }
 
-// TestShortestFirstWastesNothing: no link carries more than it can, and every flow passes one that those served before
-// it, and itself, fill.
+// TestShortestFirstWastesNothing checks that no link carries more than its capacity, and that every flow uses a link
+// that is full with the flow itself and those served before it.
 func TestShortestFirstWastesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Job is a flow at one link. Times are in picoseconds.
+// Job represents a flow at one link. Times are in picoseconds.
 type Job struct {
 	Release float64 // earliest arrival of its first byte
 	Work    float64 // time for which it needs the whole link

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// every is the least sum of the jobs' times that any schedule has which serves one job, or none, in each unit of time:
-// all are tried. done is a memory of states.
+// every tries all schedules that serve at most one job in each unit of time, and returns the least sum of the jobs'
+// times. done remembers states.
 func every(jobs []Job, now float64, done map[string]float64) float64 {
 	rest := false
 	for _, j := range jobs {

@@ -27,13 +27,13 @@ type Kind struct {
 	InFlight switchagent.InFlight
 	XOFF     units.Bytes // 0: dynamic, without an upper bound
 	Headroom units.Bytes // of each lossless priority
-	// Fault is the index in the scenario of the fault that changes the cable; -1: the cable is unchanged.
+	// Fault holds the index in the scenario of the fault that changes the cable; -1: the cable is unchanged.
 	Fault int
-	// Unpaused says that hosts at the other ends send ACK, NAK and CNP of a lossless priority even while it is paused,
-	// so that no headroom is enough.
+	// Unpaused is true if hosts at the other ends send ACK, NAK and CNP of a lossless priority even while it is paused.
+	// No headroom is enough then.
 	Unpaused bool
-	// SONiC is the headroom by the formula of SONiC's buffermgrd; 0: the switch has no cells, so the formula does not
-	// apply.
+	// SONiC holds the headroom by the formula of SONiC's buffermgrd; 0: the switch has no cells, so the formula does
+	// not apply.
 	SONiC units.Bytes
 }
 
@@ -93,17 +93,17 @@ func Of(s *scenario.Scenario) (*Check, error) {
 	}
 	kinds := map[port]int{}
 	add := func(id topologies.PortID, p port) {
-		place, found := kinds[p]
+		index, found := kinds[p]
 		if !found {
-			place = len(c.Kinds)
-			kinds[p] = place
+			index = len(c.Kinds)
+			kinds[p] = index
 			c.Kinds = append(c.Kinds, Kind{
 				Cable: p.cable, InFlight: p.cable.InFlight(&of.PFC),
 				XOFF: p.xoff, Headroom: p.headroom, Fault: p.fault, Unpaused: p.to == topologies.Host && s.UnpausedACKs() != 0,
 				SONiC: p.sonic,
 			})
 		}
-		c.Kinds[place].Ports = append(c.Kinds[place].Ports, id)
+		c.Kinds[index].Ports = append(c.Kinds[index].Ports, id)
 	}
 	type node struct {
 		ports                  int
@@ -139,13 +139,13 @@ func Of(s *scenario.Scenario) (*Check, error) {
 				add(id, port{f.Cable, thresholds[k].XOFF, thresholds[k].Headroom, plan.PeerNode(id).Kind, f.Fault, formula})
 			}
 		}
-		place, found := switches[n]
+		index, found := switches[n]
 		if !found {
-			place = len(c.Switches)
-			switches[n] = place
+			index = len(c.Switches)
+			switches[n] = index
 			c.Switches = append(c.Switches, Switch{Ports: n.ports, Buffer: n.buffer, XOFF: n.xoff, Headroom: n.headroom})
 		}
-		c.Switches[place].Nodes = append(c.Switches[place].Nodes, at.ID)
+		c.Switches[index].Nodes = append(c.Switches[index].Nodes, at.ID)
 	}
 	return c, nil
 }

@@ -33,8 +33,9 @@ func loader(text string) Load {
 	}
 }
 
-// TestOf: the parts add up to what is done by hand here. A full frame has 1000 B of payload and 58 B of headers in
-// RoCEv2's longest packet of ours, and 24 B of line beside; a PFC frame is 64 B with its FCS and 20 B of line beside.
+// TestOf checks the sum against a computation by hand. A full frame has 1000 B of payload, 58 B of headers in the
+// longest RoCEv2 packet here, and 24 B of line time beside. A PFC frame has 64 B with its FCS, and 20 B of line time
+// beside.
 func TestOf(t *testing.T) {
 	s := parse(t, "topology: {star: {hosts: 4, rate: 100Gbps, delay: 2us}}\nswitch: {pfc: {xoff: 100KB, headroom: 60KB, response: 1500ns}}")
 	c, err := Of(s)
@@ -72,8 +73,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestFaults: a cable that a fault makes longer is one of its own, which headroom that is stated may not be enough for,
-// and auto is; a quicker way is none.
+// TestFaults checks that a cable that a fault lengthens is a kind of its own. A headroom set by number may be too small
+// for it; auto never is. A shorter path is not a kind of its own.
 func TestFaults(t *testing.T) {
 	const text = "topology: {star: {hosts: 5, rate: 40Gbps, delay: 1us}}\nswitch: {pfc: {xoff: 60KB, headroom: %s}}\n" +
 		"faults: [{at: 50us, link: \"s0:h1\", delay: 20us}, {at: 70us, link: \"s0:h2\", delay: 500ns}]"
@@ -154,8 +155,8 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// TestTry: over random cables a run of what the arithmetic proves drops nothing, stays within the sum and comes to
-// within three frames of it, which the sum has at their worst moments; with less headroom the run drops frames.
+// TestTry tries random cables. A run with the computed headroom drops nothing, stays within the sum, and comes within
+// three frames of it, counted at their worst moments. With less headroom the run drops frames.
 func TestTry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.SampledFrom([]string{"10Gbps", "40Gbps", "100Gbps"}).Draw(t, "rate")
@@ -196,8 +197,9 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// TestDynamicXOFF: an incast of 31 to 1 without congestion control overruns a headroom that is too small under a
-// dynamic XOFF, and so does the worst incast, which of two senders alone came to nothing. Its sets make the same run.
+// TestDynamicXOFF checks that an incast of 31 to 1 without congestion control overruns a headroom that is too small
+// under a dynamic XOFF, and so does the worst incast, which did not with only two senders. Its settings repeat the same
+// run.
 func TestDynamicXOFF(t *testing.T) {
 	const text = "topology: {star: {hosts: 32, rate: 100Gbps, delay: 1500ns}}\nswitch: {buffer: 32MB, pfc: {alpha: 1, xoff: 0B, headroom: %s}}"
 	for headroom, want := range map[string]bool{"20KB": false, "auto": true} {
@@ -250,8 +252,8 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// TestEdges: what is just enough is enough, a fault that changes nothing is none, and of a dynamic XOFF no part of the
-// buffer is set aside.
+// TestEdges checks that a headroom that is just enough passes, that a fault without a change is ignored, and that a
+// dynamic XOFF reserves no part of the buffer.
 func TestEdges(t *testing.T) {
 	const star = "topology: {star: {hosts: 4, rate: 40Gbps, delay: 1us}}\n"
 	of := func(text string, args ...any) *Check {

@@ -23,10 +23,10 @@ import (
 // mostHosts limits the hosts that are considered, so that large fabrics take no longer than small ones.
 const mostHosts = 512
 
-// Incast is traffic that fills a port's headroom as much as possible. All hosts beyond the port send through it, and
-// all others that can send by other paths, to a receiver that repeatedly accepts nothing. So all accounts of the
-// switch fill, nothing drains them, and the port receives everything in flight when it sends PAUSE. Hosts on this
-// side, the receiver first, send in the other direction, so that a PAUSE has to wait for a frame.
+// Incast describes traffic that fills a port's headroom as much as possible. All hosts beyond the port send through it,
+// and all others that can send by other paths, to a receiver that repeatedly accepts nothing. So all accounts of the
+// switch fill, nothing drains them, and the port receives everything in flight when it sends PAUSE. Hosts on this side,
+// the receiver first, send in the other direction, so that a PAUSE has to wait for a frame.
 type Incast struct {
 	Port     topologies.PortID
 	Receiver topologies.NodeID
@@ -34,7 +34,7 @@ type Incast struct {
 	Beside   []topologies.NodeID // send to the receiver by other paths
 	Back     []topologies.NodeID // send through the port in the other direction, to the first of Through
 
-	place uint8 // position of the receiver's port to which all send
+	position uint8 // of the receiver's port to which all send
 }
 
 // named returns the interfaces by which one host sends to another: for the host at the port, that of the port's cable;
@@ -51,7 +51,7 @@ func (i *Incast) named(plan *topologies.Plan, from, to topologies.NodeID) (pair 
 	case far.Node:
 		pair.To, ends = uint8(far.Number-1), ends|topologies.NamedTo
 	case i.Receiver:
-		pair.To, ends = i.place, ends|topologies.NamedTo
+		pair.To, ends = i.position, ends|topologies.NamedTo
 	}
 	return pair, ends
 }
@@ -105,9 +105,9 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 			if !by(from, to, there, here) {
 				continue
 			}
-			place := i.pairs(plan, from, to, there, here)[0].To
-			if n := plan.Hops(here, plan.Interface(to, place)); receiver < 0 || n < hops {
-				receiver, i.place, hops = to, place, n
+			position := i.pairs(plan, from, to, there, here)[0].To
+			if n := plan.Hops(here, plan.Interface(to, position)); receiver < 0 || n < hops {
+				receiver, i.position, hops = to, position, n
 			}
 			break
 		}
@@ -142,7 +142,7 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 	return i
 }
 
-// phases is the number of different offsets, in fractions of a frame's time, of the senders in Back.
+// phases counts the different offsets, in fractions of a frame's time, of the senders in Back.
 const phases = 8
 
 // stall holds the times at which the receiver accepts nothing: at first until all accounts are full, then repeatedly.
@@ -169,11 +169,11 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	if n := lossless(s); n != s.Host.DataPriority {
 		own += fmt.Sprintf(", priority: %d", n)
 	}
-	end := func(h topologies.NodeID, place uint8) string {
+	end := func(h topologies.NodeID, position uint8) string {
 		if plan.SinglePort() {
 			return plan.Nodes[h].Name
 		}
-		return fmt.Sprintf("%s.%d", plan.Nodes[h].Name, place+1)
+		return fmt.Sprintf("%s.%d", plan.Nodes[h].Name, position+1)
 	}
 	var flows []string
 	add := func(tag, size string, from []topologies.NodeID, to topologies.NodeID, start vtime.Time,
@@ -342,7 +342,7 @@ func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 	}
 }
 
-// Tried is the result of a run of an incast.
+// Tried holds the result of a run of an incast.
 type Tried struct {
 	Paused  bool        // a port of the kind sent PAUSE, so that its headroom was tested
 	Most    units.Bytes // peak bytes of a lossless priority, buffered from one of the kind's ports

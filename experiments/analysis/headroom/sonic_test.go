@@ -8,10 +8,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSONiC compares with what cfgmgr/buffer_headroom_mellanox.lua of sonic-swss (commit
-// e6b0c5b5d2ab52354c4ec941f7c9005aeec3f779) returned as xoff, under Lua 5.1 with tables in place of its databases: an
-// ASIC_TABLE of MELLANOX-SPECTRUM-3, no shared headroom pool, four lanes. Hardware is the bytes that its tables have
-// for the MAC and PHY (in KiB there) and for the pause quanta of the speed.
+// TestSONiC compares with the xoff returned by cfgmgr/buffer_headroom_mellanox.lua of sonic-swss (commit
+// e6b0c5b5d2ab52354c4ec941f7c9005aeec3f779). It ran under Lua 5.1 with tables in place of its databases: an ASIC_TABLE
+// of MELLANOX-SPECTRUM-3, no shared headroom pool, four lanes. Hardware holds the bytes in its tables for the MAC and
+// PHY (there in KiB) and for the pause quanta of the speed.
 func TestSONiC(t *testing.T) {
 	const lightspeed = 198 // m/us, as there
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Small is an incast with everything in it that draws random numbers or meets ties: RED, PFC, CNPs, equal starts.
+// Small describes an incast with everything that draws random numbers or has ties: RED, PFC, CNPs, equal starts.
 const Small = `
 name: small
 topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4}}
@@ -26,7 +26,7 @@ drain: true
 sample: {interval: 5us}
 `
 
-// Variants is Small with variants of DCQCN.
+// Variants adds variants of DCQCN to Small.
 const Variants = Small + `
 cc: {dcqcn: {rai: 80Mbps, g: 1/128}}
 controllers:
@@ -79,7 +79,7 @@ report:
       - {goodput: other, reference: 3Gbps}
 `
 
-// WithFaults is a scenario with faults, each an item of a list.
+// WithFaults returns a scenario with faults, each an item of a list.
 func WithFaults(items string) string {
 	return `topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}}
 flows: [{from: h0, to: h2, size: 100KB}]
@@ -104,7 +104,7 @@ drain: true
 `
 )
 
-// HPCCFolder is a folder with the simulator's files, and a scenario beside them.
+// HPCCFolder returns a folder with the simulator's files, and a scenario next to them.
 func HPCCFolder(t testing.TB, topology, flows, scenario string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -116,9 +116,9 @@ func HPCCFolder(t testing.TB, topology, flows, scenario string) string {
 	return filepath.Join(dir, "scenario.yaml")
 }
 
-// ByHand is the time a lone flow takes, frame by frame, worked out here from the formats: a data frame is Ethernet 14,
-// IPv4 20, UDP 8, BTH 12, the payload padded to 4, ICRC 4, and RETH 16 in the first; the ACK has an AETH of 4. On
-// Ethernet a frame costs 24 B more and at least 84, in the simulators' framing 10 B less and at least 60.
+// ByHand computes the time of a lone flow, frame by frame, from the formats alone. A data frame has Ethernet 14, IPv4
+// 20, UDP 8, BTH 12, the payload padded to 4, ICRC 4, and RETH 16 in the first; the ACK has an AETH of 4. On Ethernet a
+// frame costs 24 B more and at least 84; in the simulators' framing 10 B less and at least 60.
 func ByHand(framing string, mtu, size int64, gigabits []int64, delay vtime.Time) vtime.Time {
 	line := func(frame int64) int64 {
 		if framing == "ns3" {
@@ -145,6 +145,6 @@ func ByHand(framing string, mtu, size int64, gigabits []int64, delay vtime.Time)
 	return vtime.Time(at)
 }
 
-// Outside finds what a page would load from elsewhere.
+// Outside matches references by which a page would load something from elsewhere.
 var Outside = regexp.MustCompile(`(?i)(<link\b|<iframe\b|<script[^>]+src|@import|url\(\s*["']?(https?:|//)|` +
 	`(src|href)\s*=\s*["']?(https?:)?//|fetch\(|XMLHttpRequest)`)
