@@ -5,13 +5,12 @@ import (
 	"image/color"
 	"math"
 
-	"golang.org/x/image/font"
-	"gonum.org/v1/plot"
-	plotfont "gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/pausenet/pausenet/internal/letters"
 )
 
 // pen draws on a picture. Coordinates are in units, from the picture's upper left corner.
@@ -120,11 +119,9 @@ const (
 )
 
 func (p *pen) style(size float64, bold bool, c color.Color, side text.XAlignment) text.Style {
-	sans := plotfont.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size * p.scale)}
-	if bold {
-		sans.Weight = font.WeightBold
-	}
-	return text.Style{Font: sans, Color: c, XAlign: side, YAlign: text.YCenter, Handler: plot.DefaultTextHandler}
+	style := letters.Style(vg.Length(size*p.scale), bold, c)
+	style.XAlign, style.YAlign = side, text.YCenter
+	return style
 }
 
 // text writes a line whose middle is at a's height.

@@ -20,6 +20,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/pausenet/pausenet/internal/letters"
 )
 
 // PictureFormats are the formats of Drawing.Picture.
@@ -177,18 +179,12 @@ func (l *laidOut) pdf() (data []byte, err error) {
 		}
 	}()
 	c := vgpdf.New(l.width, l.height)
-	l.draw(draw.New(&spelled{c, windows1252, regular}))
+	// All letters are regular: vgpdf builds one face only into a file, and does not find a bold one again.
+	l.draw(draw.New(&spelled{c, windows1252, letters.Regular}))
 	if data, err = written(c); err != nil {
 		return nil, fmt.Errorf("draw as PDF: %w", err)
 	}
 	return data, nil
-}
-
-// regular returns the face that is not bold: vgpdf builds one face only into a file, and does not find a bold one
-// again.
-func regular(f font.Face) font.Face {
-	f.Font.Weight = 0
-	return font.DefaultCache.Lookup(f.Font, f.Font.Size)
 }
 
 // near are characters that the letters of a PDF lack, and others for them.

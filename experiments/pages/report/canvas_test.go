@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"golang.org/x/image/font/sfnt"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
 )
@@ -53,7 +52,8 @@ func TestLongLine(t *testing.T) {
 // TestLetters: what drawings write beyond ASCII is in the font.
 func TestLetters(t *testing.T) {
 	for _, bold := range []bool{false, true} {
-		face := font.DefaultCache.Lookup(lettering(11, bold, light.ink).Font, 11)
+		style := lettering(11, bold, light.ink)
+		face := style.Handler.Cache().Lookup(style.Font, 11)
 		var b sfnt.Buffer
 		for _, r := range "µ≤±–—→←·×äΔ%\u00a0" {
 			if i, err := face.Face.GlyphIndex(&b, r); err != nil || i == 0 {

@@ -21,8 +21,8 @@
 //   - A page of texts and tables: sheet.go.
 //   - HTML: html.go (a page's parts, with escaped texts) and pagehtml.go (a scenario's page).
 //   - Numbers: table.go, repeats.go (several seeds), unit.go.
-//   - A plot in a file: export.go (all those of a page), figure.go (a run's), drawing.go (the layout), plot.go (a chart
-//     by gonum),
-//     canvas.go (SVG, PNG and PDF) and, in a browser, where there are none, canvas_js.go.
+//   - A plot in a file: export.go (all those of a page), figure.go (a run's), drawing.go (the layout), plotaxes.go (a
+//     chart's axes and margins), plot.go (its lines), canvas.go (SVG, PNG and PDF, by gonum/plot's canvases) and, in a
+//     browser, where there are none, canvas_js.go.
 //   - On the page and in files: palette.go (colours and dashes).
 package report

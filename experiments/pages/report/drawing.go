@@ -6,12 +6,11 @@ import (
 	"math"
 	"strings"
 
-	"golang.org/x/image/font"
-	"gonum.org/v1/plot"
-	plotfont "gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/pausenet/pausenet/internal/letters"
 )
 
 // Sizes of a drawing, in points.
@@ -28,21 +27,14 @@ const (
 	swatchWidth   = 24.0 // the sample of a line in a legend
 )
 
-// lettering returns the style of text: built-in letters, so that equal drawings have equal bytes on any machine.
+// lettering returns the style of text in a colour of the palette's.
 func lettering(size vg.Length, bold bool, colour string) text.Style {
-	sans := plotfont.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-	if bold {
-		sans.Weight = font.WeightBold
-	}
-	return text.Style{
-		Font: sans, Color: rgb(colour), XAlign: text.XLeft, YAlign: text.YBottom,
-		Handler: plot.DefaultTextHandler,
-	}
+	return letters.Style(size, bold, rgb(colour))
 }
 
 // drawnRow is a row of charts as it is laid out.
 type drawnRow struct {
-	plots    []*plot.Plot
+	plots    []*plotted
 	captions []string
 	notes    [][]string
 	legends  [][][]legendItem
@@ -86,7 +78,7 @@ func (d *Drawing) lay() *laidOut {
 	for _, row := range l.rows {
 		whole := draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: l.column, Y: row.chart}}}
 		for _, p := range row.plots {
-			data := p.DataCanvas(whole)
+			data := p.data(whole)
 			l.left, l.right = max(l.left, data.Min.X), max(l.right, l.column-data.Max.X)
 		}
 	}
@@ -121,29 +113,23 @@ func legendRows(items []legendItem, width vg.Length) [][]legendItem {
 	return rows
 }
 
-// entry returns the item as a legend of its own: gonum's stand below each other, and over the data.
-func (item legendItem) entry() plot.Legend {
-	l := plot.NewLegend()
-	l.TextStyle = lettering(drawingText, false, light.ink)
-	l.Left, l.Top, l.ThumbnailWidth = true, true, swatchWidth
-	l.Add(item.Label, sample{item.style})
-	return l
-}
-
 func (item legendItem) width() vg.Length {
-	l := item.entry()
-	return l.Rectangle(draw.Canvas{}).Size().X
+	return swatchWidth + lettering(drawingText, false, light.ink).Rectangle(" "+item.Label).Max.X
 }
 
-// sample shows a line's style in a legend.
-type sample struct{ style int }
-
-// Thumbnail draws the sample.
-func (s sample) Thumbnail(c *draw.Canvas) {
-	line := lineStyle(s.style)
+// draw draws the item at the upper left corner of a canvas.
+func (item legendItem) draw(c draw.Canvas) {
+	style := lettering(drawingText, false, light.ink)
+	descent, height := style.FontExtents().Descent, style.Rectangle(item.Label).Max.Y
+	y := c.Max.Y - height - descent
+	line := lineStyle(item.style)
 	line.Width = 1.8
-	y := c.Center().Y
-	c.StrokeLine2(line, c.Min.X, y, c.Max.X, y)
+	middle := (y + (y + height)) / 2
+	c.StrokeLine2(line, c.Min.X, middle, c.Min.X+swatchWidth, middle)
+	c.FillText(style, vg.Point{
+		X: c.Min.X + swatchWidth + style.Rectangle(" ").Max.X,
+		Y: y + (height-descent-height)/2 + descent,
+	}, item.Label)
 }
 
 // draw draws the drawing on a canvas of its size.
@@ -171,7 +157,7 @@ func (l *laidOut) draw(c draw.Canvas) {
 }
 
 // drawCell draws a chart, and over it its caption, its note and its legend, which stands right above the plot.
-func (l *laidOut) drawCell(c draw.Canvas, row *drawnRow, k int, p *plot.Plot) {
+func (l *laidOut) drawCell(c draw.Canvas, row *drawnRow, k int, p *plotted) {
 	at := vg.Point{X: c.Min.X, Y: c.Max.Y - drawingText - 2}
 	c.FillText(lettering(drawingText, true, light.ink), at, row.captions[k])
 	for _, line := range row.notes[k] {
@@ -182,12 +168,12 @@ func (l *laidOut) drawCell(c draw.Canvas, row *drawnRow, k int, p *plot.Plot) {
 	over := c
 	over.Max.Y += legendRow * vg.Length(len(row.legends[k]))
 	drawLegend(over, row.legends[k])
-	p.Draw(l.inLine(c, p))
+	p.draw(l.inLine(c, p))
 }
 
 // inLine returns the part of its canvas that a chart has, so that plots below each other are aligned.
-func (l *laidOut) inLine(c draw.Canvas, p *plot.Plot) draw.Canvas {
-	data := p.DataCanvas(c)
+func (l *laidOut) inLine(c draw.Canvas, p *plotted) draw.Canvas {
+	data := p.data(c)
 	return draw.Crop(c, l.left-(data.Min.X-c.Min.X), (c.Max.X-data.Max.X)-l.right, 0, 0)
 }
 
@@ -196,8 +182,7 @@ func drawLegend(c draw.Canvas, rows [][]legendItem) {
 	for _, row := range rows {
 		x := c.Min.X
 		for _, item := range row {
-			e := item.entry()
-			e.Draw(draw.Crop(c, x-c.Min.X, 0, 0, 0))
+			item.draw(draw.Crop(c, x-c.Min.X, 0, 0, 0))
 			x += item.width() + drawingGap
 		}
 		c.Max.Y -= legendRow

@@ -63,7 +63,7 @@ func colours(p image.Image) map[color.NRGBA]int {
 func plotOf(d *Drawing) (left, top, right, bottom float64) {
 	l := d.lay()
 	p, low := l.rows[0].plots[0], vg.Point{X: drawingMargin, Y: drawingMargin}
-	data := p.DataCanvas(l.inLine(draw.Canvas{Rectangle: vg.Rectangle{
+	data := p.data(l.inLine(draw.Canvas{Rectangle: vg.Rectangle{
 		Min: low,
 		Max: low.Add(vg.Point{X: l.column, Y: l.rows[0].chart}),
 	}}, p))

@@ -7,66 +7,75 @@ import (
 	"math"
 	"strconv"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// plot returns the chart as gonum draws it, for a file.
-func (c *chart) plot() *plot.Plot {
-	p := plot.New()
-	p.BackgroundColor = nil
-	c.x.dress(&p.X, c.xName())
-	c.y.dress(&p.Y, c.yName())
-	line := draw.LineStyle{Color: rgb(light.muted), Width: 1}
-	p.X.Width, p.X.Tick.LineStyle, p.X.Tick.Length = 0, line, 4 // the axis comes after the grid, which would be over it
-	p.Y.Width, p.Y.Tick.Length = 0, 0                           // the grid says where the ticks are
-	marks := c.marks()
-	p.Add(
-		c.room(), plotFunc(c.plotSpans),
-		&plotter.Grid{Horizontal: draw.LineStyle{Color: rgb(light.grid), Width: 1}},
-		plotFunc(func(on draw.Canvas, _ *plot.Plot) {
-			on.StrokeLine2(line, on.Min.X, on.Min.Y, on.Max.X, on.Min.Y)
-			c.plotEvents(on, marks)
-		}),
-	)
-	for _, l := range c.levels {
-		p.Add(fixed{&plotter.Line{
-			XYs:       plotter.XYs{{X: c.x.lo, Y: l.Value}, {X: c.x.hi, Y: l.Value}},
-			LineStyle: draw.LineStyle{Color: rgb(light.level), Width: 1, Dashes: []vg.Length{3, 2}},
-		}})
+// plot lays the chart out for a file.
+func (c *chart) plot() *plotted {
+	label := func(x text.XAlignment, y text.YAlignment) text.Style {
+		style := lettering(drawingText, false, light.muted)
+		style.XAlign, style.YAlign = x, y
+		return style
 	}
-	for i := range c.lines {
-		p.Add(c.lines[i].plotters()...)
+	return &plotted{
+		chart: c,
+		x:     plottedAxis{&c.x, c.xName(), label(text.XCenter, text.YTop)},
+		y:     plottedAxis{&c.y, c.yName(), label(text.XRight, text.YCenter)},
+		room:  c.room(),
 	}
-	p.Add(plotFunc(c.nameLevels), plotFunc(func(on draw.Canvas, _ *plot.Plot) { c.plotEventNames(on, marks) }))
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = c.x.lo, c.x.hi, c.y.lo, c.y.hi
-	return p
 }
 
-// plotFunc is what gonum has no Plotter for.
-type plotFunc func(draw.Canvas, *plot.Plot)
+// draw draws the chart on a canvas.
+func (p *plotted) draw(c draw.Canvas) {
+	data := p.data(c)
+	p.drawX(c, data)
+	p.drawY(c, data)
+	marks := p.chart.marks()
+	p.plotSpans(data)
+	for _, t := range p.y.marks() {
+		if y := p.upward(data, t.value); y <= data.Max.Y && y >= data.Min.Y {
+			data.StrokeLine2(draw.LineStyle{Color: rgb(light.grid), Width: 1}, data.Min.X, y, data.Max.X, y)
+		}
+	}
+	data.StrokeLine2(draw.LineStyle{Color: rgb(light.muted), Width: 1}, data.Min.X, data.Min.Y, data.Max.X, data.Min.Y)
+	p.plotEvents(data, marks)
+	for _, l := range p.levels {
+		style := draw.LineStyle{Color: rgb(light.level), Width: 1, Dashes: []vg.Length{3, 2}}
+		p.stroke(data, style, []point{{p.x.lo, l.Value}, {p.x.hi, l.Value}}, false)
+	}
+	for i := range p.lines {
+		p.drawLine(data, &p.lines[i])
+	}
+	p.nameLevels(data)
+	p.plotEventNames(data, marks)
+}
 
-// Plot calls f.
-func (f plotFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+// rightward and upward return the positions of values on the data's canvas.
+func (p *plotted) rightward(data draw.Canvas, v float64) vg.Length { return data.X(p.x.norm(v)) }
+func (p *plotted) upward(data draw.Canvas, v float64) vg.Length    { return data.Y(p.y.norm(v)) }
 
-// fixed is a Plotter that does not say what it covers: gonum would have the axes longer for it, and margins around the
-// plot. The axes are the chart's.
-type fixed struct{ plot.Plotter }
-
-// room is the space that a plot leaves for labels above it and at its right.
-type room struct{ top, right vg.Length }
-
-// Plot draws nothing.
-func (room) Plot(draw.Canvas, *plot.Plot) {}
-
-// GlyphBoxes returns boxes as high and as wide as the space, at the axes' ends.
-func (r room) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{
-		{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: r.top}}},
-		{X: 1, Rectangle: vg.Rectangle{Max: vg.Point{X: r.right}}},
+// stroke draws a line through points, as far as it is on the canvas. With steps it holds each value until the next one.
+func (p *plotted) stroke(data draw.Canvas, style draw.LineStyle, points []point, steps bool) {
+	at := make([]vg.Point, len(points))
+	for i, q := range points {
+		at[i] = vg.Point{X: p.rightward(data, q.x), Y: p.upward(data, q.y)}
+	}
+	data.SetLineStyle(style)
+	for _, part := range data.ClipLinesXY(at) {
+		var path vg.Path
+		for i, q := range part {
+			if i == 0 {
+				path.Move(q)
+				continue
+			}
+			if steps {
+				path.Line(vg.Point{X: q.X, Y: part[i-1].Y})
+			}
+			path.Line(q)
+		}
+		data.Stroke(path)
 	}
 }
 
@@ -85,28 +94,6 @@ func (c *chart) room() room {
 	return r
 }
 
-// Normalize returns where a value lies between the axis' ends, which are its own whatever gonum says.
-func (a *axis) Normalize(_, _, v float64) float64 {
-	unit := a.place(0, 1)
-	return unit.at(v)
-}
-
-// dress makes one of gonum's axes this one.
-func (a *axis) dress(as *plot.Axis, name string) {
-	as.Label.Text, as.Label.Padding, as.Padding = name, 3, 0
-	style := lettering(drawingText, false, light.muted)
-	style.XAlign, style.YAlign = as.Label.TextStyle.XAlign, as.Label.TextStyle.YAlign
-	as.Label.TextStyle = style
-	style.XAlign, style.YAlign = as.Tick.Label.XAlign, as.Tick.Label.YAlign
-	as.Tick.Label = style
-	as.Scale = a
-	ticks := make(plot.ConstantTicks, 0, len(a.ticks))
-	for _, t := range a.ticks {
-		ticks = append(ticks, plot.Tick{Value: t.value, Label: t.label})
-	}
-	as.Tick.Marker = ticks
-}
-
 // xName returns what the x axis shows, and its unit.
 func (c *chart) xName() string {
 	name := c.xTitle
@@ -119,41 +106,43 @@ func (c *chart) xName() string {
 	return name + ", " + c.x.in.name
 }
 
-// plotters draw a line: it, the intervals of its points, and the points.
-func (l *line) plotters() []plot.Plotter {
+// drawLine draws a line, the confidence intervals of its points, and the points.
+func (p *plotted) drawLine(data draw.Canvas, l *line) {
 	style := lineStyle(l.style)
 	if len(l.points) > thinLine {
 		style.Width = 1
 	}
-	var all []plot.Plotter
 	for _, part := range l.parts() {
-		line := &plotter.Line{XYs: part, LineStyle: style}
-		if l.step {
-			line.StepStyle = plotter.PostStep
-		}
-		all = append(all, fixed{line})
+		p.stroke(data, style, part, l.step)
 	}
-	bars := &plotter.YErrorBars{LineStyle: draw.LineStyle{Color: style.Color, Width: 1.1}, CapWidth: 6}
-	dots := &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: 2.6, Shape: dot{}}}
-	for i, p := range l.points {
-		if math.IsNaN(p.y) {
-			continue
-		}
-		if i < len(l.halves) && l.halves[i] > 0 {
-			bars.XYs = append(bars.XYs, plotter.XY{X: p.x, Y: p.y})
-			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{l.halves[i], l.halves[i]})
-		}
-		if l.dots {
-			dots.XYs = append(dots.XYs, plotter.XY{X: p.x, Y: p.y})
+	bar := draw.LineStyle{Color: style.Color, Width: 1.1}
+	for i, q := range l.points {
+		if !math.IsNaN(q.y) && i < len(l.halves) && l.halves[i] > 0 {
+			p.drawInterval(data, bar, q, l.halves[i])
 		}
 	}
-	return append(all, fixed{bars}, fixed{dots})
+	for _, q := range l.points {
+		if l.dots && !math.IsNaN(q.y) {
+			drawDot(data, style.Color, vg.Point{X: p.rightward(data, q.x), Y: p.upward(data, q.y)})
+		}
+	}
+}
+
+// drawInterval draws a confidence interval, with caps.
+func (p *plotted) drawInterval(data draw.Canvas, style draw.LineStyle, q point, half float64) {
+	x, low, high := p.rightward(data, q.x), p.upward(data, q.y-half), p.upward(data, q.y+half)
+	data.StrokeLines(style, data.ClipLinesY([]vg.Point{{X: x, Y: low}, {X: x, Y: high}})...)
+	for _, y := range []vg.Length{low, high} {
+		if data.Contains(vg.Point{X: x, Y: y}) {
+			data.StrokeLine2(style, x-3, y, x+3, y)
+		}
+	}
 }
 
 // parts returns the line between its gaps, without the points on a level with both neighbours.
-func (l *line) parts() []plotter.XYs {
-	var parts []plotter.XYs
-	var part plotter.XYs
+func (l *line) parts() [][]point {
+	var parts [][]point
+	var part []point
 	end := func() {
 		if len(part) > 1 {
 			parts = append(parts, part)
@@ -165,38 +154,39 @@ func (l *line) parts() []plotter.XYs {
 		switch {
 		case math.IsNaN(p.y):
 			if n > 0 && l.step { // a gap ends a step where it begins, not at the last change before it
-				part = append(part, plotter.XY{X: p.x, Y: part[n-1].Y})
+				part = append(part, point{p.x, part[n-1].y})
 			}
 			end()
-		case n > 1 && part[n-1].Y == p.y && part[n-2].Y == p.y:
-			part[n-1].X = p.x
+		case n > 1 && part[n-1].y == p.y && part[n-2].y == p.y:
+			part[n-1].x = p.x
 		default:
-			part = append(part, plotter.XY{X: p.x, Y: p.y})
+			part = append(part, p)
 		}
 	}
 	end()
 	return parts
 }
 
-// dot is a point's mark: a ring on paper.
-type dot struct{}
-
-// DrawGlyph draws the dot.
-func (dot) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+// drawDot draws a point's mark: a ring on paper.
+func drawDot(data draw.Canvas, c color.Color, at vg.Point) {
+	if !data.Contains(at) {
+		return
+	}
+	const radius = 2.6
 	var p vg.Path
-	p.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
-	p.Arc(at, style.Radius, 0, 2*math.Pi)
+	p.Move(vg.Point{X: at.X + radius, Y: at.Y})
+	p.Arc(at, radius, 0, 2*math.Pi)
 	p.Close()
-	c.SetColor(rgb(light.paper))
-	c.Fill(p)
-	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: 1.6})
-	c.Stroke(p)
+	data.SetColor(rgb(light.paper))
+	data.Fill(p)
+	data.SetLineStyle(draw.LineStyle{Color: c, Width: 1.6})
+	data.Stroke(p)
 }
 
 // plotSpans shades stretches of time, with their labels above the plot.
-func (c *chart) plotSpans(on draw.Canvas, p *plot.Plot) {
-	for _, s := range c.spans {
-		from, to := on.X(max(0, p.X.Norm(float64(s.From)))), on.X(min(1, p.X.Norm(float64(s.To))))
+func (p *plotted) plotSpans(on draw.Canvas) {
+	for _, s := range p.spans {
+		from, to := on.X(max(0, p.x.norm(float64(s.From)))), on.X(min(1, p.x.norm(float64(s.To))))
 		if to < on.Min.X || from > on.Max.X {
 			continue
 		}
@@ -210,8 +200,8 @@ func (c *chart) plotSpans(on draw.Canvas, p *plot.Plot) {
 	}
 	style := lettering(drawingText, false, light.muted)
 	style.XAlign = text.XCenter
-	for _, l := range c.spanLabels() {
-		on.FillText(style, vg.Point{X: c.across(on, l.at), Y: on.Max.Y + 4}, l.text)
+	for _, l := range p.spanLabels() {
+		on.FillText(style, vg.Point{X: p.across(on, l.at), Y: on.Max.Y + 4}, l.text)
 	}
 }
 
@@ -251,11 +241,11 @@ func (c *chart) plotEventNames(on draw.Canvas, marks []mark) {
 }
 
 // nameLevels writes what the reference lines are at their ends.
-func (c *chart) nameLevels(on draw.Canvas, p *plot.Plot) {
+func (p *plotted) nameLevels(on draw.Canvas) {
 	style := lettering(drawingText, false, light.muted)
 	style.YAlign = text.YCenter
-	for _, l := range c.levels {
-		on.FillText(style, vg.Point{X: on.Max.X + 4, Y: on.Y(p.Y.Norm(l.Value)) + 2}, l.Label)
+	for _, l := range p.levels {
+		on.FillText(style, vg.Point{X: on.Max.X + 4, Y: p.upward(on, l.Value) + 2}, l.Label)
 	}
 }
 
