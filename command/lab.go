@@ -66,7 +66,7 @@ func newLabListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				all = append(all, listedExercise{e.Name, e.Title, e.Goal, e.Minutes, e.Total(), e.HandIns()})
+				all = append(all, listedExercise{e.Name, e.Title, e.Goal, e.Minutes, e.Total(), e.Submitted()})
 				fmt.Fprintf(t, "%s\t%d\t%v\t%s\n", e.Name, e.Minutes, e.Total(), e.Title)
 			}
 			if structured(format) {
@@ -107,7 +107,7 @@ func newLabShowCommand() *cobra.Command {
 			}
 			w := people(c.OutOrStdout())
 			fmt.Fprintf(w, "%s\n\n%d minutes, %v points. Files to change: %s. A check takes about %v.\n\n",
-				strings.TrimSpace(text), e.Minutes, e.Total(), strings.Join(e.HandIns(), ", "), e.CheckTime)
+				strings.TrimSpace(text), e.Minutes, e.Total(), strings.Join(e.Submitted(), ", "), e.CheckTime)
 			for i := range e.Checks {
 				fmt.Fprintf(w, "  %4v  %s\n", e.Checks[i].Points, e.Checks[i].Title)
 			}

@@ -29,7 +29,7 @@ type Options struct {
 	mostSteps  uint64
 }
 
-// Grade is the result of checking a submission.
+// Grade holds the result of checking a submission.
 type Grade struct {
 	Exercise string            `json:"exercise"`
 	Title    string            `json:"title"`
@@ -37,7 +37,7 @@ type Grade struct {
 	Of       Points            `json:"of"`
 	Checks   []Outcome         `json:"checks"`
 	Problems map[string]string `json:"problems,omitempty"` // mistakes in submitted files, by file
-	// Score is the geometric mean by which a contest ranks; 0 if a figure is missing or the exercise is no contest.
+	// Score holds the geometric mean by which a contest ranks; 0 if a figure is missing or the exercise is no contest.
 	Score float64 `json:"score,omitempty"`
 	// Curves holds the curves of a contest.
 	Curves []Curve `json:"curves,omitempty"`
@@ -46,7 +46,7 @@ type Grade struct {
 // Full reports whether the grade has all points.
 func (g *Grade) Full() bool { return g.Points == g.Of }
 
-// Outcome is the result of one check.
+// Outcome holds the result of one check.
 type Outcome struct {
 	Title    string `json:"title"`
 	Passed   bool   `json:"passed"`

@@ -16,15 +16,15 @@ import (
 // mostStudents limits the submissions in a folder.
 const mostStudents = 10_000
 
-// Job is a submission that a process of its own grades.
+// Job represents a submission that a process of its own grades.
 type Job struct {
 	Exercise string `json:"exercise"`         // its name or folder
 	Hidden   string `json:"hidden,omitempty"` // a teacher's folder
 	Folder   string `json:"folder"`
-	Scratch  string `json:"scratch"` // for results, which the grader removes
+	Scratch  string `json:"scratch"` // folder for results, which the grader removes
 	Memory   uint64 `json:"memory_bytes"`
 
-	Made map[string][]*measure.Summary `json:"made"` // as Options.Made
+	Made map[string][]*measure.Summary `json:"made"` // see Options.Made
 }
 
 // LoadFor returns an exercise with a teacher's hidden checks; hidden may be empty.
@@ -40,7 +40,7 @@ func LoadFor(exercise, hidden string) (*Exercise, error) {
 	return all, nil
 }
 
-// Students returns the names of the submissions' folders, and of the other files there, which are no submissions.
+// Students returns the names of the submissions' folders, and of the other files there, which are not submissions.
 func Students(folder string) (names, others []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -66,7 +66,7 @@ func Students(folder string) (names, others []string, err error) {
 // harmless matches students' names that can be names of files.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 
-// hashed is the prefix of the files of students whose own names are not used.
+// hashed prefixes the files of students whose own names are not used.
 const hashed = "student-"
 
 // filesOf returns the file name of each student. It is the student's name if that is harmless and differs from earlier

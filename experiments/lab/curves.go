@@ -39,7 +39,7 @@ func curves(e *Exercise, runs map[string][]*measure.Summary) []Curve {
 	return all
 }
 
-// Student is a submission and its grade.
+// Student holds a submission and its grade.
 type Student struct {
 	Name string
 	*Grade

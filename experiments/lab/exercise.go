@@ -9,12 +9,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Exercise is an exercise as read from its folder.
+// Exercise represents an exercise as read from its folder.
 type Exercise struct {
-	Name  string // of its folder
+	Name  string // name of its folder
 	Title string
-	Goal  string // what a student learns, in one sentence
-	// Minutes is the time that a student needs; CheckTime is the time that a check takes on a laptop.
+	Goal  string // the skill that a student learns, in one sentence
+	// Minutes estimates the time that a student needs; CheckTime the time that a check takes on a laptop.
 	Minutes   int
 	CheckTime vtime.Time
 
@@ -30,23 +30,23 @@ type Exercise struct {
 	// Score lists the figures whose geometric mean ranks submissions, the lowest first; empty: the exercise is no
 	// contest.
 	Score []Score
-	// Wrong is the number of points of the submission in the folder wrong/.
+	// Wrong holds the points of the submission in the folder wrong/.
 	Wrong Points
 
 	Files fs.FS // the exercise's folder
 }
 
-// Points is a number of points, with at most two decimals.
+// Points counts points, with at most two decimals.
 type Points float64
 
-// Question is a question whose answer is a number.
+// Question describes a question whose answer is a number.
 type Question struct {
 	Name string
 	Text string
 	Kind measure.Kind
 }
 
-// ChangedScenario is a scenario of start/ that a student changes and submits.
+// ChangedScenario describes a scenario of start/ that a student changes and submits.
 type ChangedScenario struct {
 	File string
 	May  []string // paths, as for --set, below which it may differ
@@ -57,12 +57,13 @@ func (c *ChangedScenario) may(path string) bool {
 	return slices.ContainsFunc(c.May, func(may string) bool { return path == may || strings.HasPrefix(path, may+".") })
 }
 
-// Run is a run that checks use.
+// Run describes a run that checks use.
 type Run struct {
 	Name     string
 	Scenario string // a file of start/ (the student's) or of scenarios/
 	CC       string // a controller, a variant of the scenario's, or a file of Controllers
-	// With is a changed scenario. Scenario runs with its values at the paths that the student may change; empty: none.
+	// With names a changed scenario. Scenario runs with its values at the paths that the student may change; empty:
+	// none.
 	With string
 }
 
@@ -75,21 +76,21 @@ func (r *Run) folder() string {
 	return name
 }
 
-// Score is a figure of a run.
+// Score describes a figure of a run.
 type Score struct {
 	Run string
 	Row measure.PublishedRow
 }
 
-// Check is one requirement of a submission.
+// Check describes one requirement of a submission.
 type Check struct {
 	Title   string
 	Points  Points
 	Chained bool   // counts only if the previous check passes
 	Hint    string // shown if the check fails
-	LookAt  string // what to look at in the report of Run
+	LookAt  string // the part of the report of Run to look at
 
-	Run string // the run of the check; empty for an answer that is no figure of a run
+	Run string // the run of the check; empty for an answer that no run measures
 
 	Answer    string           // the answer to check; empty: check a run or a setting
 	Setting   string           // the path in Changed whose value is checked, for limits on a solution's cost
@@ -98,7 +99,7 @@ type Check struct {
 	MostSteps int              // maximum average steps of a call of the run's controller; 0: check Row
 	Message   string           // a part of one of the verdict's messages
 
-	// Row is the figure of the run, in the base unit, or in percent of RelativeTo, another run.
+	// Row describes the figure of the run, in the base unit, or in percent of RelativeTo, another run.
 	Row measure.PublishedRow
 	// Least and Most are bounds of the figure or the setting; nil: none. An answer is compared with the figure, or
 	// with Is; Tolerance is a fraction of it.
@@ -119,25 +120,25 @@ func (e *Exercise) Total() Points {
 
 // Started returns the files that a student starts with.
 func (e *Exercise) Started() []string {
-	all := e.plainHandIns()
+	all := e.plainSubmitted()
 	for _, names := range e.Controllers {
 		all = append(all, names[0])
 	}
 	return append(all, e.Given...)
 }
 
-// HandIns returns the files that a student submits, in words: one file each, or alternatives such as "control.star or
+// Submitted returns the files that a student submits, in words: one file each, or alternatives such as "control.star or
 // control.wasm".
-func (e *Exercise) HandIns() []string {
-	all := e.plainHandIns()
+func (e *Exercise) Submitted() []string {
+	all := e.plainSubmitted()
 	for _, names := range e.Controllers {
 		all = append(all, strings.Join(names, " or "))
 	}
 	return all
 }
 
-// plainHandIns returns the submitted files except controllers.
-func (e *Exercise) plainHandIns() []string {
+// plainSubmitted returns the submitted files except controllers.
+func (e *Exercise) plainSubmitted() []string {
 	var all []string
 	if len(e.Answers) > 0 {
 		all = append(all, AnswersFile)

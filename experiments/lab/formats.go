@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/escape"
 )
 
-// Gradescope is the content of results.json for Gradescope ("Autograder Specifications", Output format).
+// Gradescope holds the content of results.json for Gradescope ("Autograder Specifications", Output format).
 type Gradescope struct {
 	Score       float64            `json:"score"`
 	Output      string             `json:"output,omitempty"`
@@ -17,7 +17,7 @@ type Gradescope struct {
 	Leaderboard []GradescopeRanked `json:"leaderboard,omitempty"`
 }
 
-// GradescopeTest is one check.
+// GradescopeTest holds one check.
 type GradescopeTest struct {
 	Name     string  `json:"name"`
 	Score    float64 `json:"score"`
@@ -26,7 +26,7 @@ type GradescopeTest struct {
 	Output   string  `json:"output"`
 }
 
-// GradescopeRanked is one column of the leaderboard.
+// GradescopeRanked holds one column of the leaderboard.
 type GradescopeRanked struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -50,7 +50,7 @@ func (g *Grade) Gradescope() Gradescope {
 	return out
 }
 
-// Classroom is the result that GitHub Classroom's autograding reporter reads from the environment, in base64.
+// Classroom holds the result that GitHub Classroom's autograding reporter reads from the environment, in base64.
 type Classroom struct {
 	Version  int             `json:"version"`
 	Status   string          `json:"status"` // pass or fail
@@ -58,7 +58,7 @@ type Classroom struct {
 	Tests    []ClassroomTest `json:"tests"`
 }
 
-// ClassroomTest is one check.
+// ClassroomTest holds one check.
 type ClassroomTest struct {
 	Name    string  `json:"name"`
 	Status  string  `json:"status"`

@@ -11,7 +11,7 @@ import (
 // HiddenFile names the file with a teacher's checks that students do not see.
 const HiddenFile = "hidden.yaml"
 
-// overlay is a file system in which the files of upper replace those of lower.
+// overlay implements a file system in which the files of upper replace those of lower.
 type overlay struct{ upper, lower fs.FS }
 
 // Open opens the file in the upper file system, or in the lower one if it does not exist there.

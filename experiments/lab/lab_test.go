@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// grade is what a hand-in in a folder comes to.
+// grade returns the grade of the submission in a folder.
 func grade(t *testing.T, e *Exercise, folder string) *Grade {
 	t.Helper()
 	return gradeWith(t, e, folder, Options{})
@@ -30,8 +30,8 @@ func gradeWith(t *testing.T, e *Exercise, folder string, o Options) *Grade {
 	return g
 }
 
-// TestExercises: the reference solution of each exercise has full marks, a plausible wrong one what the exercise says,
-// and what a student starts with next to nothing, without a mistake in it.
+// TestExercises checks that the reference solution of each exercise gets all points, that a plausible wrong one gets
+// the points stated in the exercise, and that the start files get next to none and have no mistake.
 func TestExercises(t *testing.T) {
 	testenv.WholeScenario(t)
 	entries, err := os.ReadDir("exercises")
@@ -66,7 +66,7 @@ func TestExercises(t *testing.T) {
 				}
 			}
 			if e.Wrong >= e.Total() {
-				t.Errorf("a wrong hand-in has %v of %v points", e.Wrong, e.Total())
+				t.Errorf("a wrong submission has %v of %v points", e.Wrong, e.Total())
 			}
 			started := filepath.Join(t.TempDir(), name)
 			if _, err := Start(e, name, started); err != nil {
@@ -85,8 +85,7 @@ func TestExercises(t *testing.T) {
 	}
 }
 
-// TestHidden: what a teacher adds is checked in the place of what students have seen, and the reference solution holds
-// there too.
+// TestHidden checks that a teacher's checks replace the public ones, and that the reference solution passes them too.
 func TestHidden(t *testing.T) {
 	testenv.WholeScenario(t)
 	e, err := Builtin("challenge")

@@ -12,7 +12,7 @@ import (
 	_ "github.com/pausenet/pausenet/controllerfile/wasm"
 )
 
-// pair is an exercise with a controller of the student's, in either language.
+// pair returns an exercise with a controller of the student's, in either language.
 func pair(t *testing.T) *Exercise {
 	t.Helper()
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
@@ -38,7 +38,7 @@ checks:
 	return e
 }
 
-// module is a controller that is compiled to WebAssembly.
+// module returns a controller compiled to WebAssembly.
 func module(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../../examples/controllers/timely.wasm")
@@ -48,8 +48,8 @@ func module(t *testing.T) string {
 	return string(data)
 }
 
-// TestControllers: a controller may be handed in in either language, within the same limits; one that is missing,
-// damaged or there twice costs the points of its runs.
+// TestControllers checks that a controller may be submitted in either language, within the same limits. One that is
+// missing, damaged or present twice costs the points of its runs.
 func TestControllers(t *testing.T) {
 	const plain = "def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n    flow.rate = path.line_rate\n"
 	for name, c := range map[string]struct {

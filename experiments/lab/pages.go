@@ -86,7 +86,7 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 	sheet := &report.Sheet{
 		Kicker: "pausenet lab", Title: e.Title, Version: version, Lead: e.Goal,
 		Facts: []report.Fact{
-			{Label: "Hand-ins", Text: fmt.Sprint(len(students))},
+			{Label: "Submissions", Text: fmt.Sprint(len(students))},
 			{Label: "Mean", Text: fmt.Sprintf("%.1f of %v points", float64(sum)/float64(max(1, len(students))), e.Total())},
 		},
 		Parts: []report.SheetPart{
@@ -111,14 +111,14 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 			sheet.Parts = append(sheet.Parts, part)
 		}
 	}
-	t := &report.SheetTable{Caption: "Hand-ins", Heads: []string{"student", "points", "mistakes in the submission"}}
+	t := &report.SheetTable{Caption: "Submissions", Heads: []string{"student", "points", "mistakes in the submission"}}
 	for _, s := range students {
 		t.Rows = append(t.Rows, report.SheetRow{
 			Cells: []string{s.Name, s.Points.String(), firstLine(s.problemText())},
 			Part:  -1,
 		})
 	}
-	sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Hand-ins", Table: t})
+	sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Submissions", Table: t})
 	return render(sheet)
 }
 

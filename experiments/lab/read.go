@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// fileName matches valid names of an exercise's files, which are no paths.
+// fileName matches valid names of an exercise's files, without folders.
 var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}\.[a-z]{1,5}$`)
 
 // itemName matches valid names of answers and runs.
@@ -116,7 +116,7 @@ func Parse(name, file string, data []byte) (*Exercise, error) {
 
 func (d *reader) exercise(root *yamlspec.Value) {
 	m := d.e.keys().Decode(root)
-	d.handIns(m.Get("hand_in"))
+	d.submitted(m.Get("hand_in"))
 	for _, item := range few(m.Get("give")) {
 		var file string
 		if item.String(&file) && !fileName.MatchString(file) {
@@ -171,7 +171,7 @@ func (d *reader) entries(v *yamlspec.Value, names *regexp.Regexp, example string
 	})
 }
 
-func (d *reader) handIns(v *yamlspec.Value) {
+func (d *reader) submitted(v *yamlspec.Value) {
 	m := v.Mapping()
 	d.entries(m.Get("answers"), itemName, "peak_queue", func(name string, _, value *yamlspec.Value) {
 		q := Question{Name: name}
@@ -189,12 +189,12 @@ func (d *reader) handIns(v *yamlspec.Value) {
 			key.Errorf("name a scenario's file in lower case, such as fabric.yaml")
 		}
 		for _, item := range few(value) {
-			var place string
-			if item.String(&place) {
-				if why := unsafePlace(place); why != "" {
+			var where string
+			if item.String(&where) {
+				if why := unsafePath(where); why != "" {
 					item.Errorf("%s", why)
 				}
-				c.May = append(c.May, place)
+				c.May = append(c.May, where)
 			}
 		}
 		d.e.Changed = append(d.e.Changed, c)
@@ -220,14 +220,14 @@ func (d *reader) handIns(v *yamlspec.Value) {
 	}
 }
 
-// unsafePlace returns the reason why students must not change a value of a scenario. Values there may name files, and
+// unsafePath returns the reason why students must not change a value of a scenario. Values there may name files, and
 // a submission must not name files of the grading machine.
-func unsafePlace(place string) string {
-	parts := strings.Split(place, ".")
+func unsafePath(where string) string {
+	parts := strings.Split(where, ".")
 	root := parts[0]
 	switch {
 	case slices.Contains(parts, ""):
-		return fmt.Sprintf("%q is not a path: write one such as switch.pfc.xoff", place)
+		return fmt.Sprintf("%q is not a path: write one such as switch.pfc.xoff", where)
 	case root == "switch" || root == "host" || root == "duration" || root == "seed":
 		return ""
 	case root == "cc" && len(parts) >= 3 && !strings.HasPrefix(parts[1], "lstm"), root == "flows" && len(parts) >= 3,
@@ -235,7 +235,7 @@ func unsafePlace(place string) string {
 		return ""
 	}
 	return fmt.Sprintf("students must not change %q, because values there may name files: allow paths in switch, host, "+
-		"faults and flows, and cc.NAME.CONSTANT", place)
+		"faults and flows, and cc.NAME.CONSTANT", where)
 }
 
 func (d *reader) runs(v *yamlspec.Value) {

@@ -55,7 +55,7 @@ func (d *reader) check(v *yamlspec.Value) {
 	d.e.Checks = append(d.e.Checks, c)
 }
 
-// ofKinds are the keys of checks that not all kinds of checks have.
+// ofKinds lists the keys that only some kinds of checks have.
 var ofKinds = append([]string{
 	"metric", "relative_to", "least", "most", "steps", "verdict", "message", "answer", "is", "tolerance", "setting", "of",
 }, measure.FlowSetKeys...)

@@ -26,8 +26,8 @@ func (e *Exercise) keys() keys.Table {
 		keys.Other("hand_in.scenarios", "lists by file", places).Means(
 			"files of start/, and the places that a student may change: switch.pfc.xoff"),
 		keys.Other("hand_in.controllers", "files, or lists of files", either).Means("files of start/; in a list of its own " +
-			"several of which one is handed in: [[control.star, control.wasm]]"),
-		keys.Other("give", "files", files).Means("files of start/ that are not handed in"),
+			"several of which one is submitted: [[control.star, control.wasm]]"),
+		keys.Other("give", "files", files).Means("files of start/ that are not submitted"),
 		pointsKey("wrong", &e.Wrong).Means("points of the submission in wrong/"),
 	}, partKeys(true)...)
 }

@@ -23,7 +23,7 @@ checks:
   - {title: D, points: 1, run: mine, verdict: [PASS]}
 `
 
-// TestMistakes: each is told with its place and a remedy.
+// TestMistakes checks that each mistake is reported with its position and a remedy.
 func TestMistakes(t *testing.T) {
 	if _, err := Parse("x", "exercise.yaml", []byte(good)); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		names := e.HandIns()
+		names := e.Submitted()
 		for i := range e.Runs {
 			names = append(names, e.Runs[i].Scenario)
 		}

@@ -15,14 +15,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostSteps limits the steps of a student's controller for one flow. Some thousand calls reach it if each takes as
-// many steps as a call may. Unlike a time limit, it gives the same grade on a slow machine.
+// mostSteps limits the steps of a student's controller for one flow. A few thousand calls reach it if each takes the
+// maximum number of steps per call. Unlike a time limit, it gives the same grade on a slow machine.
 const mostSteps = 5_000_000
 
-// mostEvents limits the events of a student's run for the same reason. A laptop needs half a minute for as many.
+// mostEvents limits the events of a student's run for the same reason. A laptop needs half a minute for this many.
 const mostEvents = 100_000_000
 
-// made is the result of a run, or the reason why there is none.
+// made holds the result of a run, or the reason for a missing one.
 type made struct {
 	spent   *spent             // by the runs of its scenario
 	results []*measure.Summary // by seed

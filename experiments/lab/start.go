@@ -43,7 +43,7 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 // Started returns the exercise of a student's folder.
 func Started(folder string) (string, error) {
 	path := filepath.Join(folder, LabFile)
-	data, err := files.Read(path, handIn)
+	data, err := files.Read(path, submittedFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s is not the folder of an exercise, because it has no %s: create one with pausenet lab "+
 			"start NAME, or name the exercise with --exercise", folder, LabFile)

@@ -17,8 +17,8 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// handIn limits a student's file, which must be a short regular file.
-var handIn = files.Kind{Name: "a submitted file", Most: 256 << 10, Plain: true}
+// submittedFile limits a student's file, which must be a short regular file.
+var submittedFile = files.Kind{Name: "a submitted file", Most: 256 << 10, Plain: true}
 
 // Submission holds the files that a student submitted.
 type Submission struct {
@@ -32,7 +32,7 @@ type Submission struct {
 	programs map[string][]byte
 	// Problems holds the mistakes by file. Checks that need such a file fail.
 	Problems map[string]string
-	// Mistakes holds the same as errors with positions, for editors.
+	// Mistakes holds the problems as errors with positions, for editors.
 	Mistakes []error
 }
 
@@ -42,7 +42,7 @@ func Submit(e *Exercise, folder string) *Submission {
 		e: e, folder: folder, answers: map[string]float64{}, scenarios: map[string]*scenario.Scenario{},
 		trees: map[string]*yamlspec.Value{}, programs: map[string][]byte{}, Problems: map[string]string{},
 	}
-	for _, file := range e.plainHandIns() {
+	for _, file := range e.plainSubmitted() {
 		s.note(file, s.take(file, file))
 	}
 	for _, names := range e.Controllers {
@@ -76,7 +76,7 @@ func (s *Submission) takeOne(names []string) error {
 
 // take reads a file; called is its name in an error if it is missing.
 func (s *Submission) take(file, called string) error {
-	data, err := files.Read(filepath.Join(s.folder, file), handIn)
+	data, err := files.Read(filepath.Join(s.folder, file), submittedFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing: pausenet lab start %s FOLDER writes it", called, s.e.Name)
 	}
@@ -272,9 +272,9 @@ func (s *Submission) scenario(r *Run) (*scenario.Scenario, error) {
 	}
 	var sets []string
 	if c := s.e.changed(r.With); c != nil {
-		for _, place := range c.May {
-			if v := valueAt(s.trees[c.File], place); v != nil {
-				sets = append(sets, place+"="+v.Flow())
+		for _, path := range c.May {
+			if v := valueAt(s.trees[c.File], path); v != nil {
+				sets = append(sets, path+"="+v.Flow())
 			}
 		}
 	}
@@ -282,8 +282,8 @@ func (s *Submission) scenario(r *Run) (*scenario.Scenario, error) {
 }
 
 // valueAt returns the value at a path, nil if there is none.
-func valueAt(tree *yamlspec.Value, place string) *yamlspec.Value {
-	if v := tree.At(place); v != nil && v.Path() == place {
+func valueAt(tree *yamlspec.Value, path string) *yamlspec.Value {
+	if v := tree.At(path); v != nil && v.Path() == path {
 		return v
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHostileHandIns: what a student may not hand in costs points, with a message that names no other file's content.
-func TestHostileHandIns(t *testing.T) {
+// TestHostileSubmissions checks that forbidden files cost points, with a message that shows no content of other files.
+func TestHostileSubmissions(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.yaml")
 	if err := os.WriteFile(secret, []byte("key: hidden\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestHostileHandIns(t *testing.T) {
 	}
 }
 
-// TestAnswers: what is no answer, with the message it gets.
+// TestAnswers checks the messages for invalid answers.
 func TestAnswers(t *testing.T) {
 	e, err := Builtin("pfc")
 	if err != nil {

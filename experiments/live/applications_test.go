@@ -32,7 +32,7 @@ func TestVerbsApplications(t *testing.T) {
 	for _, k := range []struct {
 		name           string
 		serve, connect []string
-		want           []string // in what both write
+		want           []string // patterns for the output of both
 	}{
 		{
 			"atomic",
@@ -102,7 +102,7 @@ func TestVerbsApplications(t *testing.T) {
 	}
 }
 
-// TestVerbsAddressFromDatagram has the library make an address vector of what a datagram came with, over IPv4 and over
+// TestVerbsAddressFromDatagram creates an address vector from a received datagram by the library, over IPv4 and over
 // IPv6 (IBTA annex A17.4.5.1).
 func TestVerbsAddressFromDatagram(t *testing.T) {
 	program(t, "python3", "python3")
@@ -124,7 +124,7 @@ for header in four, six:
 	}
 }
 
-// webServer is a configuration of nginx by which it says who has asked whom.
+// webServer configures nginx so that it answers with the client's and the server's address.
 const webServer = `daemon off; pid %[1]s/pid; error_log stderr;
 events {}
 http {
@@ -133,7 +133,8 @@ http {
 }
 `
 
-// TestWebServer has nginx on a host answer curl on another, over IPv4 and IPv6, and a browser.
+// TestWebServer runs nginx on a host, and requests pages from another host, over IPv4 and IPv6: with curl and with a
+// browser.
 func TestWebServer(t *testing.T) {
 	program(t, "nginx", "nginx-light")
 	program(t, "curl", "curl")
@@ -162,8 +163,8 @@ func TestWebServer(t *testing.T) {
 	}
 }
 
-// TestNamesByMulticast has avahi-daemon on a host answer a query for its name by multicast DNS (RFC 6762), which a
-// resolver on another host sends.
+// TestNamesByMulticast sends a query for a host's name by multicast DNS (RFC 6762) from a resolver on another host.
+// avahi-daemon on the host answers.
 func TestNamesByMulticast(t *testing.T) {
 	program(t, "avahi-daemon", "avahi-daemon")
 	const python = "/usr/bin/python3"

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// seen is a captured frame.
+// seen represents a captured frame.
 type seen struct {
 	at    vtime.Time
 	port  int // index of the port in the file
@@ -45,7 +45,7 @@ func (w *wires) end() {
 	}
 }
 
-// captureBacklog is the number of frames that may wait to be written.
+// captureBacklog limits the number of frames that may wait to be written.
 const captureBacklog = 1 << 14
 
 // Capture writes the frames on the links of ports to out, until stop is closed, the fabric ends, or writing to out
@@ -135,7 +135,7 @@ func (c *Capture) close() {
 	close(c.frames)
 }
 
-// flushEvery is how long frames may wait for earlier ones, and in the file's buffer, while the fabric is idle.
+// flushEvery limits how long frames may wait for earlier ones, and in the file's buffer, while the fabric is idle.
 const flushEvery = 100 * time.Millisecond
 
 // write writes frames in the order of their times.

@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestLink changes a link, both ways, undoes it, and is refused what a link cannot be.
+// TestLink changes a link in both directions, undoes it, and checks that impossible changes are refused.
 func TestLink(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -62,8 +62,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestWay: the way of a flow's packets is that of the plan, and goes by another spine once the link that it took is
-// down.
+// TestWay checks that the path of a flow's packets is the plan's, and that it uses another spine once its link is down.
 func TestWay(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -148,7 +147,7 @@ func TestStopFlows(t *testing.T) {
 	stop(0)
 }
 
-// TestHost makes a host a slow receiver and undoes it, and is refused what a host cannot be.
+// TestHost makes a host a slow receiver and undoes it, and checks that impossible changes are refused.
 func TestHost(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -189,8 +188,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// otherValue is a value that a switch does not have, of a setting whose bounds are wide. What goes with other settings
-// is in TestSettings.
+// otherValue returns a value that no switch has, for a setting with wide bounds. Settings that depend on others are in
+// TestSettings.
 func otherValue(row *keys.Key) string {
 	switch row.Kind() {
 	case schema.Choice, schema.Flag:
@@ -215,7 +214,8 @@ func otherValue(row *keys.Key) string {
 	return ""
 }
 
-// TestSettings: what completion offers can be set, and another value than there was is what the switch goes by then.
+// TestSettings checks that every setting offered by completion can be changed, and that the switch then uses the new
+// value.
 func TestSettings(t *testing.T) {
 	values := map[string]string{ // where any other value would not go with the settings before
 		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.quanta": "60000",
@@ -250,17 +250,17 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSetWarns: what a change of a setting puts wrong is told of, as --set has it, of the switches that were changed
-// alone and once.
+// TestSetWarns checks that a change of a setting prints the new warnings, as --set does, once and for the changed
+// switches only.
 func TestSetWarns(t *testing.T) {
 	f := bringUp(t, "", "switch.buffer=1MB")
 	defer down(t, f)
 	for _, c := range []struct {
 		setting string
-		want    string // what the one warning has; empty: there is none
+		want    string // text of the only warning; empty: there is none
 	}{
 		{"leaf0.pfc.headroom=1KB", "leaf0:"},
-		{"leaf0.lossy_limit=600KB", ""}, // which is told of already
+		{"leaf0.lossy_limit=600KB", ""}, // already warned of
 		{"leaf1.pfc.headroom=1KB", "leaf1:"},
 		{"switch.pfc.headroom=2KB", "pfc.headroom is 2KB"},
 		{"switch.pfc.headroom=auto", ""},

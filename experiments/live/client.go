@@ -28,13 +28,13 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/wallclock"
 )
 
-// Client is a connection from another terminal to a fabric.
+// Client represents a connection from another terminal to a fabric.
 type Client struct {
 	fabric   string
 	conn     *net.UnixConn
 	inside   bool // from a node of the fabric
 	from     *receiver
-	lines    *bufio.Reader // of from
+	lines    *bufio.Reader // reads from conn
 	timeout  time.Duration // for an answer of the fabric
 	finished atomic.Bool
 }
@@ -86,10 +86,10 @@ var ErrSeveral = errors.New("several fabrics are up")
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 const (
-	// answerTimeout is how long a fabric has to answer, or to continue an answer. A pass on a slow machine may block
-	// its engine for 20 s.
+	// answerTimeout limits how long a fabric may take to answer, or to continue an answer. A pass on a slow machine may
+	// block its engine for 20 s.
 	answerTimeout = 30 * time.Second
-	// endTimeout is how long a fabric has to end.
+	// endTimeout limits how long a fabric may take to end.
 	endTimeout = time.Minute
 )
 
@@ -200,7 +200,7 @@ func (c *Client) Name() string { return c.fabric }
 // Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Refusal is a fabric's reason for rejecting a request.
+// Refusal holds a fabric's reason for rejecting a request.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
@@ -274,7 +274,7 @@ func (c *Client) Do(line string, out io.Writer) error {
 	}
 }
 
-// Events passes each event of the given kinds, or of all kinds, to each, until Close or the fabric's end.
+// Events calls each with every event of the given kinds, or of all kinds, until Close or the fabric's end.
 func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 	if _, err := c.Ask(Request{Verb: "events", Kinds: presentKinds(kinds)}); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (c *Client) Read(p []byte) (int, error) {
 	return n, c.unanswered(err, c.timeout)
 }
 
-// killTimeout is how long Exec waits, after its program was killed, for the message that the fabric has ended.
+// killTimeout limits how long Exec waits, after its program was killed, for the message that the fabric has ended.
 const killTimeout = time.Second
 
 // Exec runs a command on a node with this terminal until it ends, and sends it the signals from signals. If the

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// idleTimeout is how long a connection may exist without a request in progress.
+	// idleTimeout limits how long a connection may exist without a request in progress.
 	idleTimeout = time.Minute
-	// replyTimeout is how long a client has to read a reply that is not a stream.
+	// replyTimeout limits how long a client may take to read a reply that is not a stream.
 	replyTimeout = 10 * time.Second
-	// lastTimeout is how long, at the fabric's end, a client has to read the rest.
+	// lastTimeout limits how long, at the fabric's end, a client may take to read the rest.
 	lastTimeout = 2 * time.Second
 	// mostConnections limits the connections to a fabric's socket. Each program that exec runs has one.
 	mostConnections = 1024
@@ -32,7 +32,7 @@ func connectionLimit() int {
 	return int(min(mostConnections, max(8, limit.Cur/4)))
 }
 
-// connection is a connection from another terminal.
+// connection represents a connection from another terminal.
 type connection struct {
 	*net.UnixConn
 	inside bool      // from a program on a node
@@ -123,7 +123,7 @@ func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
 // Pauses of Accept after an error: the first, and the longest.
 const firstRest, longestRest = time.Millisecond, 100 * time.Millisecond
 
-// patientListener is a listener whose Accept fails only after Close. Other errors are temporary: a lack of
+// patientListener wraps a listener so that Accept fails only after Close. Other errors are temporary: a lack of
 // descriptors (EMFILE, ENFILE) or memory (ENOBUFS, ENOMEM), or a connection that was closed before Accept
 // (ECONNABORTED). Meanwhile clients wait in the kernel's queue.
 type patientListener struct{ net.Listener }

@@ -24,13 +24,13 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Folder is the folder of the fabrics' sockets. Only root can access it.
+// Folder holds the fabrics' sockets. Only root can access it.
 const Folder = "/run/pausenet"
 
 // maxRequest limits a request, a line of JSON, in bytes.
 const maxRequest = 1 << 16
 
-// Request is a request of another terminal to a fabric: one line of JSON.
+// Request represents a request of another terminal to a fabric: one line of JSON.
 type Request struct {
 	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, set, line, complete
 	Node string `json:"node,omitempty"`
@@ -71,7 +71,7 @@ type Reply struct {
 
 var fabricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// server is a fabric's socket.
+// server serves a fabric's socket.
 type server struct {
 	listener net.Listener
 	most     int // limit on connections

@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// wanting is a listener whose Accept fails with each of some errors before it gives a connection out.
+// wanting wraps a listener whose Accept fails with each of some errors before it returns a connection.
 type wanting struct {
 	net.Listener
 	errs []error
@@ -72,17 +72,17 @@ func TestAcceptErrorsPass(t *testing.T) {
 	if got := ask(t, name, Request{Verb: "inspect"}).Inspect.Nodes; len(got) != len(f.Plan.Nodes) {
 		t.Errorf("inspect: %+v", got)
 	}
-	told := make(chan *Reply)
-	go func() { told <- ask(t, name, Request{Verb: "down"}) }()
+	replied := make(chan *Reply)
+	go func() { replied <- ask(t, name, Request{Verb: "down"}) }()
 	<-f.Asked()
 	down(t, f)
-	if r := <-told; r.Verdict == nil {
+	if r := <-replied; r.Verdict == nil {
 		t.Errorf("down: %+v", r)
 	}
 }
 
-// TestConnectionLimit: where as many are connected as may be, an idle connection makes room, and without one the newest
-// is told.
+// TestConnectionLimit checks that at the limit of connections, a new one replaces an idle one. If none is idle, the new
+// one is refused with a message.
 func TestConnectionLimit(t *testing.T) {
 	const name = "test-limit"
 	f := bringUp(t, name)
@@ -223,7 +223,8 @@ func dialAs(t *testing.T, uid int, address string) net.Conn {
 	return conn
 }
 
-// TestStrangersOfMetrics: users who flood the metrics have few connections at once, and root's scrape has its place.
+// TestStrangersOfMetrics checks that users who flood the metrics have few connections at once, so that root's scrape
+// still succeeds.
 func TestStrangersOfMetrics(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 500, Metrics: "127.0.0.1:0"})
 	defer down(t, f)
@@ -237,7 +238,7 @@ func TestStrangersOfMetrics(t *testing.T) {
 			}
 		}
 	}
-	g := f.metrics.listener.(*guests)
+	g := f.metrics.listener.(*limitedListener)
 	response, err := http.Get("http://" + f.MetricsAddress() + "/metrics") // after all of them
 	must(t, err)
 	defer http.DefaultClient.CloseIdleConnections()
@@ -280,7 +281,7 @@ func TestStrangersLookSeldom(t *testing.T) {
 	}
 }
 
-// TestBeats: what follows a request is told from the beats between.
+// TestBeats checks that keep-alives are not mistaken for replies to a request.
 func TestBeats(t *testing.T) {
 	const name = "test-beats"
 	l := socket(t, name)

@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// dashboard is what a test reads of a Grafana dashboard.
+// dashboard holds the fields of a Grafana dashboard that the test reads.
 type dashboard struct {
 	Panels []struct {
 		ID      int
@@ -97,8 +97,8 @@ func query(t *testing.T, address, expression string) (values []string) {
 	return values
 }
 
-// TestDashboard: every query of the Grafana dashboard is one that a real Prometheus answers, and has an answer when
-// there is what it asks for.
+// TestDashboard checks that a real Prometheus accepts every query of the Grafana dashboard, and that each has an answer
+// when its data exist.
 func TestDashboard(t *testing.T) {
 	testenv.NeedRoot(t)
 	file, err := os.ReadFile("../../docs/grafana/pausenet.json")

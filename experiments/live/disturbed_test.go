@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// TestDisturbed: what a program does to its node's interface breaks no invariant, and stops all that goes through it.
-// The verdict names the node and the interface.
+// TestDisturbed checks that a program's changes to its node's interface break no invariant, but stop all traffic
+// through it. The verdict names the node and the interface.
 func TestDisturbed(t *testing.T) { onPlanes(t, testDisturbed) }
 
 func testDisturbed(t *testing.T, plane string) {

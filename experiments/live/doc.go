@@ -1,41 +1,33 @@
-// Package live brings live fabrics up, and is what a shell and other terminals do with one: start flows, change
-// settings, run programs on nodes, look at what happens.
+// Package live brings live fabrics up, and implements the work of a shell and of other terminals: it starts flows,
+// changes settings, runs programs on nodes, and shows the state of a fabric.
 //
-// Life cycle: NewSetup resolves a scenario under one congestion control, BringUp builds the fabric of it and starts its
-// clock, and Close ends it and returns the Verdict. In between, the methods of Fabric are what the shell's verbs call.
-// Another process reaches a fabric that has a name by Dial, over a socket below Folder; a Client's methods are what the
-// verbs of the command line call. Names lists the fabrics that are up; Ended has the Record of one that ended without
-// anybody asking.
+// Life cycle: NewSetup resolves a scenario under one congestion control, BringUp builds its fabric and starts the clock,
+// and Close ends the fabric and returns the Verdict. In between, the shell's verbs call methods of Fabric. Another
+// process connects by Dial to a fabric that has a name, over a socket in Folder, and the verbs of the command line call
+// methods of Client. Names lists the fabrics that are up. Ended returns the Record of one that ended without a request.
 //
-//   - BringUp needs root, and so does Dial: Folder is root's alone.
-//   - Every Fabric is to be closed, also one that has ended by itself (Done): Close removes what is in the kernel and
-//     ends the programs on its
-//     nodes. Without it, they end with the process. A Client is to be closed, too.
-//   - The methods of Fabric may be called from several goroutines. What they are given to call, such as StartFlows'
-//     ended, is called on
-//     the engine's goroutine: it must return at once, and must not call Fabric.
+//   - BringUp needs root, and so does Dial: only root can access Folder.
+//   - Close every Fabric, also one that has ended by itself (Done). Close removes its parts from the kernel and ends the
+//     programs on its nodes. Without it, they end with the process. Close every Client, too.
+//   - Several goroutines may call the methods of Fabric. Functions passed to them, such as StartFlows' ended, are called
+//     on the engine's goroutine: they must return at once, and must not call Fabric.
 //   - A function given to Do runs between two events, and virtual time waits for it.
-//   - Errors of what the user asked for are told from others: a Refusal is what a Client's fabric has answered, a
-//     runner.EnvironmentError the
-//     machine's fault, and live.ErrEnded of package orchestrator/wallclock says that the fabric is no more.
-//   - Off Linux there is little but NewSetup.
+//   - The type of an error tells its cause. A Refusal is an answer of a Client's fabric. A runner.EnvironmentError means
+//     that this machine cannot run the fabric. ErrEnded means that the fabric has ended.
+//   - On systems other than Linux there is little besides NewSetup.
 //
 // Files:
 //
-//   - A fabric: setup.go (what it is made from), fabric.go (from bring-up to its end), owner.go (who brought it up),
-//     warnings.go (what is
-//     off with it though it is up), verdict.go.
-//   - What users do: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), linkfault.go and
-//     hostfault.go.
-//   - What users see: describe.go (nodes and links), snapshot.go (one moment), top.go (between two), ended.go (flows
-//     that have ended),
-//     capture.go (frames on the wires).
-//   - Metrics for Prometheus: metrics.go; guests.go bounds the connections of those who read them, or a page.
-//   - Events: event.go (their kinds), watcher.go (what the engine tells), reader.go (who reads them).
-//   - Other terminals: control.go (the socket, its requests and replies), streams.go (replies that go on),
-//     connections.go (who is
-//     connected, and a listener that an error does not end, the metrics' too), inside.go (programs on nodes), rights.go
-//     (open files sent
-//     along); client.go is the other end.
-//   - What outlives a fabric: record.go (what it was, and why it ended), left.go (the files that it left).
+//   - A fabric: setup.go (its input), fabric.go (from bring-up to its end), owner.go (who brought it up), warnings.go
+//     (likely problems of a fabric that is up) and verdict.go.
+//   - Commands of users: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), linkfault.go
+//     and hostfault.go.
+//   - State for users: describe.go (nodes and links), snapshot.go (one moment), top.go (changes between two), ended.go
+//     (finished flows) and capture.go (frames on the links).
+//   - Metrics for Prometheus: metrics.go; limitedlistener.go limits connections to the metrics, or to a page.
+//   - Events: event.go (their kinds), watcher.go (receives them from the engine), reader.go (delivers them).
+//   - Other terminals: control.go (the socket, its requests and replies), streams.go (replies that continue),
+//     connections.go (open connections, and a listener that survives errors, also for the metrics), inside.go (programs
+//     on nodes), rights.go (open files sent with data); client.go is the other end.
+//   - Files that outlast a fabric: record.go (its description, and why it ended), left.go (its leftover files).
 package live

@@ -25,7 +25,7 @@ type endedFlows struct {
 	slowdowns    *hdrhistogram.Histogram // in thousandths; about 25 KB
 }
 
-// mostSlowdown is the largest slowdown that the histogram distinguishes, in thousandths.
+// mostSlowdown limits the slowdowns that the histogram distinguishes, in thousandths.
 const mostSlowdown = 1e9
 
 func newEndedFlows() *endedFlows {

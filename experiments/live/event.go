@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Event is something that happened in a live fabric. Clients receive it as a line of JSON.
+// Event represents an event in a live fabric. Clients receive it as a line of JSON.
 type Event struct {
 	TimeNS int64     `json:"time_ns"` // virtual
 	Wall   time.Time `json:"wall"`
@@ -28,7 +28,7 @@ type Event struct {
 	SizeBytes int64  `json:"size_bytes,omitempty"` // at the end of a queue pair: the bytes that it sent
 	QueuePair uint32 `json:"queue_pair,omitempty"` // number of a program's queue pair
 	FCTNS     int64  `json:"fct_ns,omitempty"`
-	// Count is the number of frames or events, for drops and missed.
+	// Count holds the number of frames or events, for drops and missed.
 	Count int64 `json:"count,omitempty"`
 	// For the verdict.
 	Verdict *Verdict `json:"verdict,omitempty"`

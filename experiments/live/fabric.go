@@ -41,7 +41,7 @@ type Options struct {
 	Complete func(f *Fabric, line string) []string
 	// Events opens the destination of events, a line of JSON each, from virtual time 0. nil means none.
 	Events func() (io.WriteCloser, error)
-	// Metrics is the TCP address for metrics; empty for none.
+	// Metrics holds the TCP address for metrics; empty for none.
 	Metrics string
 	// Record makes the fabric write the reason of its end to a file, for clients; see Record.
 	Record bool
@@ -53,7 +53,7 @@ type Options struct {
 	Privileged bool
 }
 
-// Fabric is a live fabric.
+// Fabric represents a live fabric.
 type Fabric struct {
 	Name     string
 	Plan     *topologies.Plan
@@ -66,13 +66,13 @@ type Fabric struct {
 	options Options
 	live    *wallclock.Driver
 	plane   kernel.LivePlane
-	// programs is the PID namespace of programs on nodes.
+	// programs holds the PID namespace of programs on nodes.
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
 	verbs    *verbs.Server
 	nat      *nat.Gateway // connection to the machine's network
 	watch    *watcher
-	begun    bool                      // the scenario has started; used on the engine's goroutine
+	started  bool                      // the scenario has started; used on the engine's goroutine
 	listing  *scenario.Listing         // for flows of requests; used on the engine's goroutine
 	salts    func(flow, qp int) uint64 // of the scenario's flows
 	// stopped switches and the links that they took down; used on the engine's goroutine
@@ -188,7 +188,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 			f.metrics.close()
 			return f, err
 		}
-		r := &reader{events: make(chan Event, eventBacklog), before: map[place]int64{}}
+		r := &reader{events: make(chan Event, eventBacklog), before: map[dropPosition]int64{}}
 		f.watch.readers = append(f.watch.readers, r)
 		f.written = make(chan error, 1)
 		go func() { f.written <- errors.Join(f.write(r, f.events, nil), f.events.Close()) }()
@@ -289,9 +289,10 @@ func (f *Fabric) Close() (Verdict, error) {
 }
 
 const (
-	// haltTimeout is how long a step of the engine may take when the fabric ends. With farewell it is less than 2 s.
+	// haltTimeout limits how long a step of the engine may take when the fabric ends. With farewell it is less than 2
+	// s.
 	haltTimeout = 1500 * time.Millisecond
-	// farewell is how long clients have to receive the verdict of a fabric whose engine does not stop.
+	// farewell sets how long clients have to receive the verdict of a fabric whose engine does not stop.
 	farewell = 200 * time.Millisecond
 )
 
@@ -317,13 +318,13 @@ func (f *Fabric) abandon() Verdict {
 	v.Reasons = []string{fmt.Sprintf("the engine did not stop within %v: does a congestion controller's call never return?", haltTimeout)}
 	f.conclude(&v, errors.New(v.Reasons[0]))
 	f.hangUp()
-	told := make(chan struct{})
+	sent := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(sent)
 		f.tell(v)
 	}()
 	select {
-	case <-told:
+	case <-sent:
 	case <-time.After(farewell):
 	}
 	f.programs.End()

@@ -46,7 +46,7 @@ func bringUpAs(t testing.TB, o Options, sets ...string) *Fabric {
 	return f
 }
 
-// bringUpFile brings the fabric of a scenario's text up, which stands in a file.
+// bringUpFile writes a scenario's text to a file, and brings its fabric up.
 func bringUpFile(t testing.TB, o Options, file, text string, sets ...string) (*Fabric, error) {
 	t.Helper()
 	testenv.NeedRoot(t)
@@ -65,7 +65,7 @@ func bringUpFile(t testing.TB, o Options, file, text string, sets ...string) (*F
 	return BringUp(made, o)
 }
 
-// down ends a fabric, whose invariants must hold. That the machine follows the clock is not asked for.
+// down ends a fabric and checks its invariants. It does not check whether the machine followed the clock.
 func down(t testing.TB, f *Fabric) {
 	t.Helper()
 	v, err := f.Close()
@@ -131,7 +131,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestSet changes a switch while it works, and is refused what cannot change.
+// TestSet changes a switch while it works, and checks that impossible changes are refused.
 func TestSet(t *testing.T) {
 	f := bringUp(t, "", "switch.pfc.priorities=[3,4]")
 	defer down(t, f)
@@ -169,7 +169,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestPing has every host answer the first.
+// TestPing pings every host from the first.
 func TestPing(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)

@@ -73,8 +73,8 @@ func mustLook(t *testing.T, name string) string {
 	return path
 }
 
-// TestFiles: programs on a node find the files and variables that the topology says, change nothing on the machine but
-// what is bound to be written, and other nodes find none of it.
+// TestFiles checks that programs on a node find the files and variables of the topology, that they change only writable
+// binds on the machine, and that other nodes see none of it.
 func TestFiles(t *testing.T) {
 	folder := t.TempDir()
 	image := imageOf(t, "sh", "cat", "ls", "hostname", "touch")
@@ -149,8 +149,8 @@ topology:
 	}
 }
 
-// TestFilesKept: folders with libraries for programs are found, but not changed, where an image or a private folder is
-// in their place; nothing is made in what is bound from the machine.
+// TestFilesKept checks that the folders with libraries for programs appear on a node, but are not changed, if an image
+// or a private folder replaces them, and that nothing is created in folders bound from the machine.
 func TestFilesKept(t *testing.T) {
 	folder := t.TempDir()
 	kept := filepath.Join(folder, "place", "kept")
@@ -195,7 +195,7 @@ topology:
 	}
 }
 
-// rootOf are the entries of an image's root and others, sorted as ls has them.
+// rootOf returns the entries of an image's root and others, in the order of ls.
 func rootOf(t *testing.T, image string, more ...string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(image)
@@ -210,8 +210,8 @@ func rootOf(t *testing.T, image string, more ...string) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestFilesRefused: what cannot be had of a topology's files is refused with its place in the file, and leaves nothing
-// on the machine.
+// TestFilesRefused checks that impossible files of a topology are refused with their position, and leave nothing on the
+// machine.
 func TestFilesRefused(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o644); err != nil {
@@ -269,8 +269,8 @@ func archiveOf(t *testing.T, root, config string) string {
 	return archive
 }
 
-// TestImageArchive: programs on nodes have the files, variables and folder of a container image, from other terminals
-// too; what is not taken of it is told.
+// TestImageArchive checks that programs on nodes have the files, variables and folder of a container image, from other
+// terminals too, and that ignored parts of the image are reported.
 func TestImageArchive(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root := imageOf(t, "sh", "cat", "ls", "hostname")

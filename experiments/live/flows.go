@@ -68,16 +68,16 @@ func (f *Fabric) Host(name string) (*topologies.Node, error) {
 }
 
 // end returns the named host, and its port if the name has one ("h0.2").
-func (f *Fabric) end(name string) (n *topologies.Node, place uint8, named bool, err error) {
+func (f *Fabric) end(name string) (n *topologies.Node, position uint8, named bool, err error) {
 	if f.Plan.NodeByName(name) != nil {
 		n, err = f.Host(name)
 		return n, 0, false, err
 	}
-	host, place, err := f.Plan.End(name)
+	host, position, err := f.Plan.End(name)
 	if err != nil {
 		return nil, 0, false, err
 	}
-	return &f.Plan.Nodes[host], place, true, nil
+	return &f.Plan.Nodes[host], position, true, nil
 }
 
 // StartFlows starts flows at the same time. It calls ended for each, on the engine's goroutine. The first flows of
@@ -124,8 +124,8 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		}
 	}
 	return f.Do(func(e *engine.Engine) error {
-		if !f.begun && slices.ContainsFunc(requests, func(r FlowRequest) bool { return r.own != nil }) {
-			f.begun = true
+		if !f.started && slices.ContainsFunc(requests, func(r FlowRequest) bool { return r.own != nil }) {
+			f.started = true
 			runner.ScheduleFaults(e, f.Made.Scenario, e.Now())
 		}
 		for i, r := range requests {

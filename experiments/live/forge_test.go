@@ -21,11 +21,12 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// forgerVariable has the test binary, as a program on a node, forge frames; see TestForger.
+// forgerVariable makes the test binary, as a program on a node, forge frames; see TestForger.
 const forgerVariable = "PAUSENET_TEST_FORGER"
 
-// TestForger is a program on a node. It loads a BPF program which sends what comes into lo out of the node's interface
-// with the mark of the pipelines' own output, and gives it frames. It prints what it could not do, or what it did.
+// TestForger runs as a program on a node. It loads a BPF program that sends all frames from lo out of the node's
+// interface with the mark of the pipelines' own output, and sends it frames. It prints its result or the step that
+// failed.
 func TestForger(t *testing.T) {
 	name, there := os.LookupEnv(forgerVariable)
 	if !there {
@@ -93,9 +94,9 @@ func asForger(t *testing.T, f *Fabric, node string) string {
 	return out.String()
 }
 
-// TestForgedMark: by its powers no program on a node can forge the mark of the pipelines' output. A privileged one can,
-// and so can a tc filter have the pipelines run: that ends the fabric at once and in order, and the verdict says what
-// it was.
+// TestForgedMark checks that no program on a node has the capabilities to forge the mark of the pipelines' output. A
+// privileged one can forge it, or run the pipelines by a tc filter. Either ends the fabric at once and in order, and
+// the verdict names the cause.
 func TestForgedMark(t *testing.T) {
 	f := bringUp(t, "")
 	if out := asForger(t, f, "h1"); !strings.Contains(out, "load: ") || !strings.Contains(out, "operation not permitted") {

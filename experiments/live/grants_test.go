@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// TestGrantsBesideOthers: hosts of a live fabric grant what a flow under RCCC asks for, whatever the fabric is under,
-// unless its data packets carry something else.
+// TestGrantsBesideOthers checks that hosts of a live fabric grant the demand of a flow under RCCC, whatever the
+// fabric's congestion control, unless its data packets carry other headers.
 func TestGrantsBesideOthers(t *testing.T) {
 	for name, want := range map[string]string{
 		"dcqcn": "", "rccc": "",

@@ -58,12 +58,12 @@ func (f *Fabric) ChangeHost(name string, words []string) error {
 
 // nics returns a host's ports, or the one that a name refers to.
 func (f *Fabric) nics(name string) ([]topologies.PortID, error) {
-	n, place, named, err := f.end(name)
+	n, position, named, err := f.end(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case named:
-		return n.Ports[place : place+1], nil
+		return n.Ports[position : position+1], nil
 	}
 	return n.Ports, nil
 }

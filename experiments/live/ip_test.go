@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// lines are those of a text that a pattern matches, in order, joined by "|".
+// lines returns the lines of a text that match a pattern, in order, joined by "|".
 func lines(text, pattern string) string {
 	return strings.Join(regexp.MustCompile(`(?m)`+pattern).FindAllString(text, -1), "|")
 }
@@ -75,7 +75,8 @@ func TestPathMTU(t *testing.T) {
 	}
 }
 
-// TestARPAndNeighbours: who asks is told, and a host that has forgotten its gateway finds it again.
+// TestARPAndNeighbours checks that ARP requests are answered, and that a host that has forgotten its gateway finds it
+// again.
 func TestARPAndNeighbours(t *testing.T) {
 	program(t, "arping", "arping")
 	f := bringUp(t, "")
@@ -90,7 +91,8 @@ func TestARPAndNeighbours(t *testing.T) {
 	}
 }
 
-// TestGatewayIsLearned: with l2: learn a host knows nobody until it has asked, and then who answered.
+// TestGatewayIsLearned checks that with l2: learn a host knows no neighbour until it has asked, and then the one that
+// answered.
 func TestGatewayIsLearned(t *testing.T) {
 	f := bringUp(t, "", "topology.l2=learn")
 	defer down(t, f)

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// LeftFile is a leftover file of an ended fabric in Folder.
+// LeftFile represents a leftover file of an ended fabric in Folder.
 type LeftFile struct{ Path, What string }
 
 // Left returns the leftover files of ended fabrics.

@@ -18,7 +18,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/wallclock"
 )
 
-// DefaultMetrics is the default address of metrics.
+// DefaultMetrics holds the default address of metrics.
 const DefaultMetrics = "127.0.0.1:9464"
 
 // metricsServer serves Prometheus metrics.
@@ -48,7 +48,7 @@ func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 			WriteTimeout: 30 * time.Second,
 			IdleTimeout:  time.Minute, ConnState: State,
 		},
-		listener: newGuests(listener),
+		listener: newLimitedListener(listener),
 	}
 	listener = s.listener
 	s.ended.Go(func() { _ = s.server.Serve(listener) })
@@ -71,7 +71,7 @@ func (f *Fabric) MetricsAddress() string {
 	return f.metrics.listener.Addr().String()
 }
 
-// strangersEvery is the minimum time between snapshots for scrapes of users other than root and the fabric's owner.
+// strangersEvery sets the minimum time between snapshots for scrapes of users other than root and the fabric's owner.
 const strangersEvery = time.Second
 
 // collector turns snapshots into metrics.

@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestNode: all programs on a node find its name, its interfaces, their own processes and what one of them has changed;
-// those on other nodes and the machine do not find that.
+// TestNode checks that all programs on a node see its name, its interfaces, each other's processes and each other's
+// changes, and that programs on other nodes and on the machine do not.
 func TestNode(t *testing.T) {
 	f := bringUpAs(t, Options{Privileged: true})
 	defer down(t, f)
@@ -73,8 +73,7 @@ func TestChroot(t *testing.T) {
 	}
 }
 
-// TestPowers: programs on nodes may do what concerns their node, as any user's host would, and nothing that reaches
-// beyond it.
+// TestPowers checks that programs on nodes may change their node, as any user's host may, and nothing beyond it.
 func TestPowers(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -96,8 +95,8 @@ func TestPowers(t *testing.T) {
 	}
 }
 
-// TestInterfacesOfSwitches: as README has it, a switch's interfaces have no queue, and count what comes in and not what
-// goes out.
+// TestInterfacesOfSwitches checks that, as README says, a switch's interfaces have no queue, and count received but not
+// sent frames.
 func TestInterfacesOfSwitches(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)

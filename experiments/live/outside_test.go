@@ -55,7 +55,7 @@ func echoUDP(t *testing.T, l net.PacketConn) {
 	}()
 }
 
-// socketOn is a socket on a host, bound to an address or a device.
+// socketOn returns a socket on a host, bound to an address or a device.
 func socketOn(t *testing.T, f *Fabric, host string, family, kind int, device string, bind unix.Sockaddr) *os.File {
 	t.Helper()
 	h, err := f.Host(host)
@@ -81,7 +81,7 @@ func socketOn(t *testing.T, f *Fabric, host string, family, kind int, device str
 	return file
 }
 
-// said is what comes back of a line by a connection; "" if it is reset, or refused.
+// said sends a line on a connection and returns the answer; "" if the connection is reset or refused.
 func said(t *testing.T, conn net.Conn, line string) string {
 	t.Helper()
 	defer conn.Close()
@@ -177,7 +177,7 @@ func TestPorts(t *testing.T) {
 	taken.Close()
 }
 
-// machineAddress is one of the machine's that is not its loopback's.
+// machineAddress returns one of the machine's addresses that is not its loopback's.
 func machineAddress(t *testing.T) netip.Addr {
 	t.Helper()
 	addresses, err := net.InterfaceAddrs()
@@ -243,7 +243,7 @@ func TestNAT(t *testing.T) {
 	}
 }
 
-// connectedTo is a connection from a host's eth0: the fabric's own addresses may be the machine's, too.
+// connectedTo connects from a host's eth0, because the fabric's own addresses may be the machine's, too.
 func connectedTo(t *testing.T, f *Fabric, host string, kind int, to netip.AddrPort) net.Conn {
 	t.Helper()
 	family, address := unix.AF_INET, unix.Sockaddr(nil)
@@ -263,7 +263,7 @@ func connectedTo(t *testing.T, f *Fabric, host string, kind int, to netip.AddrPo
 	return conn
 }
 
-// exchanges has datagrams be echoed: the first is not connected at the gate.
+// exchanges sends datagrams and expects each back. NAT has no connection yet when the first arrives.
 func exchanges(t *testing.T, conn net.Conn) {
 	t.Helper()
 	defer conn.Close()
@@ -279,8 +279,9 @@ func exchanges(t *testing.T, conn net.Conn) {
 	}
 }
 
-// TestNAT6: hosts reach the machine's network by IPv6 if that has routes of it, and servers on hosts are reached from
-// IPv6 ports of the machine. The machine is a network namespace here, whose addresses are for examples (RFC 3849).
+// TestNAT6 checks that hosts reach the machine's network by IPv6 if it has IPv6 routes, and that servers on hosts are
+// reached from IPv6 ports of the machine. The machine is a network namespace here, with addresses for examples (RFC
+// 3849).
 func TestNAT6(t *testing.T) {
 	if _, there := os.LookupEnv("PAUSENET_TEST_NAT6"); !there {
 		testenv.NeedRoot(t)

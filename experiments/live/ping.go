@@ -20,7 +20,7 @@ import (
 // ErrInterrupted means that the user interrupted the wait.
 var ErrInterrupted = errors.New("interrupted")
 
-// pingTurn is how often Ping checks for an interruption.
+// pingTurn sets how often Ping checks for an interruption.
 const pingTurn = 100 * time.Millisecond
 
 // Ping sends an ICMP echo request (RFC 792) from a host to all others at once, and returns each round-trip time in
@@ -37,7 +37,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 	defer unix.Close(fd)
 	const echo, reply = 8, 0
 	identifier := uint16(time.Now().UnixNano())
-	begun, err := f.virtualNow()
+	started, err := f.virtualNow()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 			if err != nil {
 				return nil, err
 			}
-			wait = timeout - f.Wall(now-begun)
+			wait = timeout - f.Wall(now-started)
 			deadline, over = time.Now().Add(wait), wait <= 0
 		}
 		select {

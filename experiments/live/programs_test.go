@@ -36,7 +36,7 @@ func program(t *testing.T, name, pack string) {
 	t.Skipf("this test needs %s: apt-get install %s", name, pack)
 }
 
-// on runs a program on a node until it ends and returns what it wrote.
+// on runs a program on a node until it ends, and returns its output.
 func on(t *testing.T, f *Fabric, node string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -54,7 +54,7 @@ func begin(t *testing.T, f *Fabric, text, node string, args ...string) (end func
 	return beginUntil(context.Background(), t, f, text, node, args...)
 }
 
-// beginUntil is begin of a program that is asked to end as the context does.
+// beginUntil does the work of begin, and ends the program when the context is done.
 func beginUntil(ctx context.Context, t *testing.T, f *Fabric, text, node string, args ...string) (end func() string) {
 	t.Helper()
 	r, w := io.Pipe()
@@ -134,8 +134,8 @@ func testWeb(t *testing.T, plane string) {
 	<-served
 }
 
-// TestNames: names of hosts are known, others are refused at once rather than asked of a name server that cannot be
-// reached.
+// TestNames checks that names of hosts resolve, and that other names fail at once instead of waiting for an unreachable
+// name server.
 func TestNames(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -177,7 +177,7 @@ func TestPIDs(t *testing.T) {
 	}
 }
 
-// TestTCPDump has tcpdump in a host see what comes and goes there.
+// TestTCPDump runs tcpdump on a host, and checks that it sees the frames sent and received there.
 func TestTCPDump(t *testing.T) {
 	program(t, "tcpdump", "tcpdump")
 	f := bringUp(t, "")
@@ -190,7 +190,7 @@ func TestTCPDump(t *testing.T) {
 	}
 }
 
-// TestScapy does what docs/live.md has for scapy, which asks by ARP.
+// TestScapy runs the example of docs/live.md for scapy, which uses ARP.
 func TestScapy(t *testing.T) {
 	const python = "/usr/bin/python3" // Debian's
 	if err := exec.Command(python, "-c", "import scapy").Run(); err != nil {
@@ -226,10 +226,10 @@ func TestScapy(t *testing.T) {
 	}
 }
 
-// endless is how long programs run, in seconds, that the test ends once it has seen what it waits for.
+// endless sets how long programs run, in seconds, that the test ends once it has seen the expected result.
 const endless = "3600"
 
-// datagrams is a UDP socket in a host.
+// datagrams returns a UDP socket on a host.
 func datagrams(t *testing.T, f *Fabric, host string) int {
 	t.Helper()
 	h, err := f.Host(host)
@@ -239,9 +239,9 @@ func datagrams(t *testing.T, f *Fabric, host string) int {
 	return fd
 }
 
-// sendUDP has hosts send UDP to h5 with a TOS, each at 40 Mb/s or so, which is twice the rate of its link at a
-// slow-down of 500, until something is so, and waits until all of it has arrived or been dropped: what comes next is no
-// longer beside it.
+// sendUDP sends UDP from hosts to h5 with a TOS, each at about 40 Mb/s, which is twice the rate of its link at a
+// slow-down of 500, until the condition holds. It then waits until all datagrams have arrived or been dropped, so that
+// they do not disturb later traffic.
 func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, hosts ...string) {
 	t.Helper()
 	sink := datagrams(t, f, "h5") // without one h5 would answer by ICMP; nobody reads it
@@ -277,14 +277,14 @@ func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, host
 	settled(t, f)
 }
 
-// refused is the programs' frames that the fabric has dropped.
+// refused counts the programs' frames that the fabric has dropped.
 func refused(t *testing.T, f *Fabric) (n int64) {
 	t.Helper()
 	must(t, f.Do(func(e *engine.Engine) error { n = e.Totals.Refused; return nil }))
 	return n
 }
 
-// pausesSent is how many PAUSEs all ports have sent.
+// pausesSent counts the PAUSEs sent by all ports.
 func pausesSent(t *testing.T, f *Fabric) (n uint64) {
 	t.Helper()
 	must(t, f.Do(func(e *engine.Engine) error {
@@ -297,9 +297,9 @@ func pausesSent(t *testing.T, f *Fabric) (n uint64) {
 	return n
 }
 
-// TestClasses sends UDP into a link: from one host, whose own link is no quicker, the fabric loses nothing; from two in
-// a lossless class, by DSCP, neither, and it pauses the senders, whose hosts drop what they cannot queue; in a lossy
-// class switches drop it and count it.
+// TestClasses sends UDP to a link. From one host, whose own link is no faster, the fabric loses nothing. From two hosts
+// in a lossless class, by DSCP, it loses nothing either: it pauses the senders, whose hosts drop the excess. In a lossy
+// class switches drop and count the excess.
 func TestClasses(t *testing.T) {
 	f := bringUp(t, "", "switch.buffer=1MB", "switch.pfc.xoff=100KB")
 	defer down(t, f)
@@ -327,7 +327,7 @@ func TestClasses(t *testing.T) {
 		"h2")
 }
 
-// received is how many frames a host's port has got.
+// received counts the frames that a host's port has received.
 func received(t *testing.T, f *Fabric, host string) int64 {
 	t.Helper()
 	text := strings.TrimSpace(on(t, f, host, "cat", "/sys/class/net/"+host+"-eth1/statistics/rx_packets"))
@@ -336,8 +336,9 @@ func received(t *testing.T, f *Fabric, host string) int64 {
 	return n
 }
 
-// TestECN has two hosts' TCP meet on a link whose lossy queue is marked: the receiver gets segments with CE, the sender
-// hears of them (ECE), and holds back (ssthresh) though nothing is lost: their windows are less than the queues hold.
+// TestECN lets TCP connections of two hosts share a link whose lossy queue is marked. The receiver gets segments with
+// CE, the sender is notified (ECE), and slows down (ssthresh) although nothing is lost: their windows are smaller than
+// the queues.
 func TestECN(t *testing.T) { onPlanes(t, testECN) }
 
 func testECN(t *testing.T, plane string) {
@@ -371,7 +372,7 @@ func testECN(t *testing.T, plane string) {
 	}
 }
 
-// counter is a counter of /proc/net/netstat on a node.
+// counter returns a counter of /proc/net/netstat on a node.
 func counter(t *testing.T, f *Fabric, node, group, name string) int64 {
 	t.Helper()
 	var names []string

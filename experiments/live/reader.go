@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// eventBacklog is the number of events that may wait for a reader.
+	// eventBacklog limits the number of events that may wait for a reader.
 	eventBacklog = 1 << 13
-	// dropsEvery is the wall-clock interval over which drops are summed.
+	// dropsEvery sets the wall-clock interval over which drops are summed.
 	dropsEvery = time.Second
 )
 
@@ -21,12 +21,12 @@ type reader struct {
 	events chan Event // closed at the fabric's end
 	kinds  []string   // kinds to receive; nil for all
 	missed int64
-	before map[place]int64 // drops
-	last   []Event         // events at the fabric's end that did not fit; valid after events is closed
+	before map[dropPosition]int64 // drops so far
+	last   []Event                // events at the fabric's end that did not fit; valid after events is closed
 }
 
-// place identifies where and why frames are dropped.
-type place struct{ node, port, peer, cause string }
+// dropPosition identifies where and why frames are dropped.
+type dropPosition struct{ node, port, peer, cause string }
 
 // wants reports whether the reader receives events of a kind.
 func (r *reader) wants(kind string) bool { return r.kinds == nil || slices.Contains(r.kinds, kind) }
@@ -73,11 +73,11 @@ func (r *reader) end(e Event) {
 
 // read registers a reader for future events.
 func (f *Fabric) read(backlog int, kinds []string) (*reader, error) {
-	r := &reader{events: make(chan Event, backlog), kinds: kinds, before: map[place]int64{}}
+	r := &reader{events: make(chan Event, backlog), kinds: kinds, before: map[dropPosition]int64{}}
 	return r, f.Do(func(e *engine.Engine) error {
 		f.watch.readers = append(f.watch.readers, r)
 		if r.wants(EventDrops) {
-			f.drops(func(p place, n int64) { r.before[p] = n })
+			f.drops(func(p dropPosition, n int64) { r.before[p] = n })
 		}
 		return nil
 	})
@@ -91,21 +91,21 @@ func (f *Fabric) unread(r *reader) {
 	})
 }
 
-// drops calls call for each place with drops. It runs between two events.
-func (f *Fabric) drops(call func(p place, frames int64)) {
+// drops calls call for each position with drops. It runs between two events.
+func (f *Fabric) drops(call func(p dropPosition, frames int64)) {
 	e := f.live.Engine()
 	for i := range f.Plan.Ports {
 		p := &f.Plan.Ports[i]
 		node := &f.Plan.Nodes[p.Node]
 		for _, d := range portDrops(e, i, node) {
-			call(place{node.Name, p.Name, f.Plan.PeerNode(p.ID).Name, d.Cause}, d.Frames)
+			call(dropPosition{node.Name, p.Name, f.Plan.PeerNode(p.ID).Name, d.Cause}, d.Frames)
 		}
 	}
 	for _, id := range f.Plan.Hosts {
 		var s HostSnapshot
 		snapshotHost(e, &s, &f.Plan.Nodes[id])
 		for _, d := range s.Drops {
-			call(place{node: s.Node, cause: d.Cause}, d.Frames)
+			call(dropPosition{node: s.Node, cause: d.Cause}, d.Frames)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func (f *Fabric) drops(call func(p place, frames int64)) {
 // addUp sends a reader the drops since the last report.
 func (f *Fabric) addUp(r *reader) {
 	now := f.live.Engine().Now().Nanoseconds()
-	f.drops(func(p place, n int64) {
+	f.drops(func(p dropPosition, n int64) {
 		if grown := n - r.before[p]; grown > 0 {
 			r.before[p] = n
 			r.offer(Event{

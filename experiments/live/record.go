@@ -42,7 +42,7 @@ const (
 	mostRecords = 64
 	// longestRecord and longestLog limit the bytes read of the files.
 	longestRecord, longestLog = 1 << 20, 1 << 16
-	// dyingTimeout is how long a process that closed its socket may take to end.
+	// dyingTimeout limits how long a process that closed its socket may take to end.
 	dyingTimeout = 2 * time.Second
 )
 

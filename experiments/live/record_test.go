@@ -24,7 +24,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// folder makes the fabrics' folder, and forgets fabrics of the given names at the end.
+// folder creates the fabrics' folder, and removes fabrics of the given names at the end.
 func folder(t *testing.T, names ...string) {
 	t.Helper()
 	testenv.NeedRoot(t)
@@ -39,10 +39,10 @@ func folder(t *testing.T, names ...string) {
 	})
 }
 
-// gone is a process that has ended.
+// gone represents a process that has ended.
 var gone = kernel.Process{PID: 1 << 30, Start: 1}
 
-// recorded brings a fabric up as one without a terminal is, has it end, and is its record.
+// recorded brings a fabric up as one without a terminal, ends it, and returns its record.
 func recorded(t *testing.T, name string, end func(f *Fabric)) *Record {
 	t.Helper()
 	f := bringUpAs(t, Options{Name: name, Record: true})
@@ -54,8 +54,8 @@ func recorded(t *testing.T, name string, end func(f *Fabric)) *Record {
 	return Ended(name)
 }
 
-// TestRecord: a fabric that ends and nobody had asked it to leaves its reason and its verdict to those who look for it,
-// until the next of its name comes up.
+// TestRecord checks that a fabric that ends without a request leaves its reason and its verdict for clients, until the
+// next of its name comes up.
 func TestRecord(t *testing.T) {
 	const name = "test-record"
 	folder(t, name)
@@ -68,7 +68,7 @@ func TestRecord(t *testing.T) {
 	}
 	// Not as String has it, whose seconds go on.
 	if _, err := Dial(name); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), r.Reason) {
-		t.Errorf("who looks for it is told %v", err)
+		t.Errorf("Dial returned %v", err)
 	}
 	// Other packages' tests may have some up.
 	if c, err := Dial(""); err == nil {
@@ -78,7 +78,7 @@ func TestRecord(t *testing.T) {
 		c.Close()
 	} else if !errors.Is(err, ErrNone) && !errors.Is(err, ErrSeveral) ||
 		errors.Is(err, ErrSeveral) && strings.Contains(err.Error(), name) {
-		t.Errorf("who looks for any is told %v", err)
+		t.Errorf("Dial returned %v", err)
 	}
 	if all := AllEnded(); !slices.ContainsFunc(all, func(o *Record) bool {
 		return o.Name == r.Name && o.Reason == r.Reason
@@ -173,7 +173,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStrangeRecords: what is no record tells nothing, and holds nobody up.
+// TestStrangeRecords checks that files that are no records are ignored, and delay nobody.
 func TestStrangeRecords(t *testing.T) {
 	const name = "test-strange-record"
 	folder(t, name)
@@ -239,21 +239,21 @@ func TestStaleSockets(t *testing.T) {
 	})
 }
 
-// TestDoesNotHalt: a fabric whose engine does not come back from what it is doing, as from a congestion control that
-// loops, ends all the same, with a verdict and a record that say so.
+// TestDoesNotHalt checks that a fabric whose engine does not return, as from a congestion control that loops, still
+// ends, with a verdict and a record that say so.
 func TestDoesNotHalt(t *testing.T) {
 	const name = "test-no-halt"
 	folder(t, name)
 	f := bringUpAs(t, Options{Name: name, Record: true})
-	begun, goOn := make(chan struct{}), make(chan struct{})
+	started, goOn := make(chan struct{}), make(chan struct{})
 	go func() {
 		_ = f.Do(func(*engine.Engine) error {
-			close(begun)
+			close(started)
 			<-goOn
 			return nil
 		})
 	}()
-	<-begun
+	<-started
 	v, err := f.Close()
 	if err != nil || v.Status != measure.Fail || len(v.Reasons) != 1 ||
 		!strings.Contains(v.Reasons[0], "did not stop") {
@@ -270,13 +270,13 @@ func TestDoesNotHalt(t *testing.T) {
 	}
 }
 
-// panicky is a congestion control that panics at the first ACK.
+// panicky implements a congestion control that panics at the first ACK.
 type panicky struct{ cc.Controller }
 
 func (panicky) OnAck(s *cc.Sample) { panic(fmt.Sprintf("no hop %d", len(s.Hops))) }
 
-// TestPanic: a congestion control that panics ends the fabric with a verdict that says whose it was, where its stack
-// is, and with a record.
+// TestPanic checks that a congestion control that panics ends the fabric with a record, and with a verdict that names
+// the congestion control and the file of its stack.
 func TestPanic(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	const name = "test-panic"

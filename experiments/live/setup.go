@@ -18,7 +18,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Setup is a scenario, without its flows, under one congestion controller or variant: the input of BringUp.
+// Setup holds a scenario, without its flows, under one congestion controller or variant: the input of BringUp.
 type Setup struct {
 	Scenario *scenario.Scenario
 	Name     string // of the congestion control or variant

@@ -19,7 +19,7 @@ const mostFlows = 1000
 type Snapshot struct {
 	Fabric    string         `json:"fabric"`
 	Clock     Clock          `json:"clock"`
-	Late      int64          `json:"events"` // whose lateness the clock tells
+	Late      int64          `json:"events"` // events whose lateness the clock measures
 	LateNS    int64          `json:"lateness_sum_ns"`
 	FramesNS  int64          `json:"frame_lateness_sum_wall_ns"` // of programs' frames
 	Ports     []PortSnapshot `json:"ports"`
@@ -29,7 +29,7 @@ type Snapshot struct {
 	Ended     EndedFlows     `json:"ended_flows"`
 	// Deadlock describes the cycle of queues if the fabric is in a deadlock, and is empty otherwise.
 	Deadlock string `json:"deadlock,omitempty"`
-	// TookNS is the wall-clock time for which the engine stopped for the snapshot.
+	// TookNS holds the wall-clock time for which the engine stopped for the snapshot.
 	TookNS int64 `json:"took_ns"`
 }
 
@@ -104,11 +104,11 @@ type FlowSnapshot struct {
 	SizeBytes      int64   `json:"size_bytes"`
 	StartNS        int64   `json:"start_ns"`
 	DeliveredBytes int64   `json:"delivered_bytes"`
-	RateBPS        float64 `json:"rate_bps"` // the congestion control's
+	RateBPS        float64 `json:"rate_bps"` // rate of the congestion control
 	RTTNS          int64   `json:"rtt_ns"`   // the last measurement; 0 if none
-	// QueuePair is the number of the flow's queue pair if a program owns it; otherwise 0.
+	// QueuePair holds the number of the flow's queue pair if a program owns it; otherwise 0.
 	QueuePair uint32 `json:"queue_pair,omitempty"`
-	State     string `json:"state,omitempty"` // of that
+	State     string `json:"state,omitempty"` // state of that queue pair
 }
 
 // Snapshot takes a snapshot of the fabric.

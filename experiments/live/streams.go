@@ -20,7 +20,7 @@ func closed(conn net.Conn) <-chan struct{} {
 	return stop
 }
 
-// beatEvery is the interval of keep-alives on an idle stream, because clients give up after answerTimeout.
+// beatEvery sets the interval of keep-alives on an idle stream, because clients give up after answerTimeout.
 const beatEvery = 5 * time.Second
 
 // serveNode keeps the connection of a client that has a node's namespaces open. Its end tells the client that the

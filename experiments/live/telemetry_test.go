@@ -50,8 +50,8 @@ func bringUpFrom(t testing.TB, yaml, controller string, o Options) *Fabric {
 	return f
 }
 
-// timeout is how long tests wait for what must come, on a machine that is busy with other things: it is against hanging
-// alone.
+// timeout limits how long tests wait for something certain, on a machine that is busy with other work. It only prevents
+// hanging.
 const timeout = 3 * time.Minute
 
 // until waits for something that must come.
@@ -89,7 +89,7 @@ func portOf(t testing.TB, s *Snapshot, node, peer string) *PortSnapshot {
 	return nil
 }
 
-// data is the priority of a port that data has by default.
+// data returns the class of a port that data uses by default.
 func data(p *PortSnapshot) *ClassSnapshot {
 	for i := range p.Classes {
 		if p.Classes[i].Priority == 3 {
@@ -99,7 +99,7 @@ func data(p *PortSnapshot) *ClassSnapshot {
 	return &ClassSnapshot{}
 }
 
-// fourEnd has an incast of four flows end, and a fifth flow begin that does not.
+// fourEnd runs an incast of four flows to its end, and then starts a fifth flow that does not end.
 func fourEnd(t testing.TB, f *Fabric) {
 	t.Helper()
 	requests, err := f.Incast(4, "h0", 256_000, "")
@@ -112,7 +112,7 @@ func fourEnd(t testing.TB, f *Fabric) {
 	}
 }
 
-// TestMetrics: metrics are as Prometheus wants them, and what the engine counts.
+// TestMetrics checks that the metrics are valid for Prometheus, and equal the engine's counters.
 func TestMetrics(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "dcqcn", Options{Slowdown: 200, Metrics: "127.0.0.1:0"})
 	defer down(t, f)
@@ -167,8 +167,8 @@ func TestMetrics(t *testing.T) {
 	t.Logf("%d lines; the engine stood still for %d ns", len(lines), snapshot(t, f).TookNS)
 }
 
-// TestCountsOfPriorities: marks, CNMs and drops are told by the priority of the frames that they befell, and add up to
-// what the pipelines and the traffic managers count by port.
+// TestCountsOfPriorities checks that marks, CNMs and drops are counted by the priority of their frames, and add up to
+// the counters of the pipelines and the traffic managers by port.
 func TestCountsOfPriorities(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "dcon", Options{Slowdown: 200})
 	defer down(t, f)
@@ -216,7 +216,7 @@ func TestCountsOfPriorities(t *testing.T) {
 	if len(lost) != 1 || lost[0].Cause != "wire" || lost[0].Priority != uint8(f.Made.Scenario.Host.ControlPriority) {
 		t.Errorf("lost from h7: %+v", lost)
 	}
-	// What the snapshot has by priority is what the events have without.
+	// Sums over priorities in the snapshot, and the engine's counts by port.
 	var totals, classes int64
 	must(t, f.Do(func(e *engine.Engine) error {
 		for i := range f.Plan.Ports {
@@ -263,13 +263,13 @@ func number(n uint64) string {
 	return string(b)
 }
 
-// closing is a buffer as a file.
+// closing adds Close to a buffer.
 type closing struct{ *bytes.Buffer }
 
 func (closing) Close() error { return nil }
 
-// TestEventsOfLaterFlows: a flow of a scenario that starts later than others is told of as it starts, its FCT before
-// its end.
+// TestEventsOfLaterFlows checks that a flow of a scenario that starts later than others has its event at its start,
+// which is its FCT before its end.
 func TestEventsOfLaterFlows(t *testing.T) {
 	var file bytes.Buffer
 	f := bringUpFrom(t, `
@@ -295,7 +295,7 @@ flows:
 			started[*e.Flow] = e.TimeNS
 		case EventFlowEnd:
 			// rounded to ns
-			if start, told := started[*e.Flow]; !told || e.TimeNS-start < e.FCTNS-1 || e.TimeNS-start > e.FCTNS+1 {
+			if start, known := started[*e.Flow]; !known || e.TimeNS-start < e.FCTNS-1 || e.TimeNS-start > e.FCTNS+1 {
 				t.Errorf("flow %d started at %d and ended at %d ns, with an FCT of %d", *e.Flow, start, e.TimeNS, e.FCTNS)
 			}
 		}
@@ -326,7 +326,7 @@ func TestEventsPipe(t *testing.T) {
 	}
 }
 
-// TestEventsFile: what happens is written from time 0 on, a line of JSON each, in the order of time; the verdict is the
+// TestEventsFile checks that events are written from time 0 on, a line of JSON each, in order of time, with the verdict
 // last.
 func TestEventsFile(t *testing.T) {
 	var file bytes.Buffer
@@ -374,7 +374,7 @@ func TestEventsFile(t *testing.T) {
 			dropped += e.Count
 		case EventPause:
 			if e.Priority == nil || *e.Priority != 3 || e.Port == "" || e.Peer == "" {
-				t.Errorf("a PAUSE is told as %s", lines.Text())
+				t.Errorf("a PAUSE is reported as %s", lines.Text())
 			}
 		}
 		last = e
@@ -388,8 +388,8 @@ func TestEventsFile(t *testing.T) {
 	}
 }
 
-// TestStorm: two commands make a storm, which is seen, and ends as documented: by its own end, or by a watchdog that is
-// switched on.
+// TestStorm checks that two commands create a storm, that it is reported, and that it ends as documented: by its own
+// end, or by a watchdog that is switched on.
 func TestStorm(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 200})
 	defer down(t, f)
@@ -441,7 +441,7 @@ func TestStorm(t *testing.T) {
 	set(t, f, "switch.pfc.watchdog=off")
 }
 
-// TestStalls: under credits the time that a queue is stopped is that for which frames waited for credits.
+// TestStalls checks that under credits the paused time of a queue is the time for which frames waited for credits.
 func TestStalls(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\nswitch: {flow_control: cbfc, cbfc: {period: 40us, buffer: 64KB}}\n", "none",
 		Options{Slowdown: 200})
@@ -470,9 +470,9 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// TestDeadlock: however late the scenario's flows are started, by one command, its links fail 100 us later, and PAUSE
-// closes a cycle, which is named. Taking a link of the cycle down ends it. Whether the routes that are left close
-// another cycle, which holds the flows again, depends on when that is: then that one is named.
+// TestDeadlock starts the scenario's flows late, by one command. Its links fail 100 us later, PAUSE closes a cycle, and
+// the cycle is named. Taking a link of the cycle down ends it. Depending on the time, the remaining routes may close
+// another cycle; then that one is named.
 func TestDeadlock(t *testing.T) {
 	source, err := scenario.BuiltinSource("deadlock")
 	must(t, err)

@@ -25,17 +25,17 @@ type Top struct {
 type topPort struct {
 	*PortSnapshot
 	queue, buffered  uint64
-	paused           string  // priorities, now
-	pausedShare      float64 // of the time, of the priority paused longest
-	pausesTx         float64 // a second
+	paused           string  // paused priorities, now
+	pausedShare      float64 // fraction of the time, for the priority paused longest
+	pausesTx         float64 // per second
 	pausesRx, marked float64
-	tx               float64 // bits a second
-	busy             float64 // share of the time
+	tx               float64 // bits per second
+	busy             float64 // fraction of the time
 }
 
 type topFlow struct {
 	*FlowSnapshot
-	goodput float64 // bits a second
+	goodput float64 // bits per second
 }
 
 // NewTop compares two snapshots.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTop compares two snapshots, 2 ms of virtual time apart: the port with the longer queue goes first, idle ones are
-// left out, and rates are differences over those 2 ms.
+// TestTop compares two snapshots, 2 ms of virtual time apart: the port with the longer queue comes first, idle ports
+// are left out, and rates are differences over those 2 ms.
 func TestTop(t *testing.T) {
 	class := func(queue, buffered uint64, paused bool, ns int64) []ClassSnapshot {
 		return []ClassSnapshot{{Priority: 3, QueueBytes: queue, BufferedBytes: buffered, Paused: paused, PausedNS: ns}}
@@ -69,8 +69,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestSlowReader: a reader that does not keep up loses events and is told how many, before the next one that it gets,
-// or at the end.
+// TestSlowReader checks that a reader that is too slow loses events, and is notified how many before its next event, or
+// at the end.
 func TestSlowReader(t *testing.T) {
 	r := &reader{events: make(chan Event, 3)}
 	offer := func(from, n int) {
@@ -88,7 +88,7 @@ func TestSlowReader(t *testing.T) {
 	offer(6, 2) // are lost
 	<-r.events  // 2
 	if e := <-r.events; e.Kind != EventMissed || e.Count != 2 || e.TimeNS != 5 {
-		t.Fatalf("got %+v, want to be told of 2 events", e)
+		t.Fatalf("got %+v, want a notice of 2 events", e)
 	}
 	if e := <-r.events; e.TimeNS != 5 {
 		t.Fatalf("got %+v", e)

@@ -21,7 +21,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// verbsFolder is the folder of the libraries that make verbs builds. Without them a test is skipped; in CI it fails.
+// verbsFolder returns the folder of the libraries that `make verbs` builds. Without them a test is skipped; in CI it
+// fails.
 func verbsFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs("../../bin/verbs")
@@ -38,7 +39,7 @@ func verbsFolder(t *testing.T) string {
 	return ""
 }
 
-// rdma is a command of a program that finds the libraries.
+// rdma returns a command of a program that finds the libraries.
 func rdma(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -46,7 +47,7 @@ func rdma(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// onRDMA runs an RDMA program on a node until it ends and returns what it wrote.
+// onRDMA runs an RDMA program on a node until it ends, and returns its output.
 func onRDMA(t *testing.T, f *Fabric, node string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -79,8 +80,8 @@ func TestVerbsDevices(t *testing.T) {
 	}
 }
 
-// meet runs a program on one node that another on a second node connects to, and returns what both wrote. The second is
-// started again until the first listens.
+// meet runs a program on one node, and another on a second node that connects to it, and returns the output of both.
+// The second is restarted until the first listens.
 func meet(f *Fabric, server string, serve *exec.Cmd, client string,
 	connect func() *exec.Cmd,
 ) (served, connected string, err error) {
@@ -111,7 +112,7 @@ func meet(f *Fabric, server string, serve *exec.Cmd, client string,
 	}
 }
 
-// together is meet of programs that must do well.
+// together does the work of meet, and fails the test if a program fails.
 func together(t *testing.T, f *Fabric, server string, serve []string, client string,
 	connect []string,
 ) (served, connected string) {
@@ -123,12 +124,12 @@ func together(t *testing.T, f *Fabric, server string, serve []string, client str
 	return served, connected
 }
 
-// TestVerbsPingpong sends messages to and fro, whose data the programs check.
+// TestVerbsPingpong sends messages back and forth, whose data the programs check.
 func TestVerbsPingpong(t *testing.T) {
 	program(t, "ibv_rc_pingpong", "ibverbs-utils")
 	f := bringUp(t, "")
 	defer down(t, f)
-	// polling, and sleeping until a completion is told; over IPv6
+	// polling, and sleeping until a completion arrives; over IPv6
 	for _, more := range [][]string{{"-g", "0"}, {"-g", "0", "-e"}, {"-g", "1"}} {
 		command := append([]string{"ibv_rc_pingpong", "-n", "30", "-s", "3001", "-c"}, more...)
 		served, connected := together(t, f, "h1", command, "h5", append(command, "h1"))
@@ -162,8 +163,8 @@ func TestVerbsPerftest(t *testing.T) {
 	}
 }
 
-// TestVerbsManagerSlow has programs connect anew after data, by the connection manager, where a round trip takes longer
-// than they do.
+// TestVerbsManagerSlow lets programs connect again after data, by the connection manager, where a round trip takes
+// longer than the programs.
 func TestVerbsManagerSlow(t *testing.T) {
 	program(t, "ib_send_lat", "perftest")
 	verbsFolder(t)
@@ -178,7 +179,7 @@ func TestVerbsManagerSlow(t *testing.T) {
 	}
 }
 
-// TestVerbsRping has the connection manager connect, and refuse where nobody listens.
+// TestVerbsRping connects by the connection manager, and checks that it refuses if nobody listens.
 func TestVerbsRping(t *testing.T) {
 	program(t, "rping", "rdmacm-utils")
 	f := bringUp(t, "")
@@ -202,7 +203,7 @@ func TestVerbsRping(t *testing.T) {
 }
 
 // TestVerbsExamples runs rdma-core's own programs and libfabric's: endpoints in one call, datagrams by the connection
-// manager, and what is refused.
+// manager, and refused requests.
 func TestVerbsExamples(t *testing.T) {
 	program(t, "rdma_server", "rdmacm-utils")
 	program(t, "fi_pingpong", "libfabric-bin")
@@ -252,9 +253,9 @@ func TestVerbsExamples(t *testing.T) {
 	}
 }
 
-// TestVerbsLifetimes has events come for objects that are gone: a request to connect whose program has ended, which
-// must not harm the program that it is for, and destroyed ids and completion queues, of which a program hears nothing
-// more.
+// TestVerbsLifetimes delivers events for objects that no longer exist: a connection request of a program that has
+// ended, which must not harm its destination, and destroyed ids and completion queues, about which a program gets no
+// more events.
 func TestVerbsLifetimes(t *testing.T) {
 	program(t, "cc", "gcc")
 	verbsFolder(t)
@@ -268,12 +269,12 @@ func TestVerbsLifetimes(t *testing.T) {
 	if out := onRDMA(t, f, "h1", path, "gone", "10.0.0.6"); !strings.Contains(out, "well") {
 		t.Error(out)
 	}
-	goOn, told, err := os.Pipe()
+	goOn, stop, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer goOn.Close()
-	defer told.Close()
+	defer stop.Close()
 	said, says, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -291,14 +292,14 @@ func TestVerbsLifetimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	onRDMA(t, f, "h5", path, "leave", "10.0.0.2")
-	told.Close()
+	stop.Close()
 	if err := <-ended; err != nil {
 		t.Errorf("a program with a request to connect that has ended: %v\n%s", err, wrong.String())
 	}
 }
 
-// TestVerbsIncast has eight programs write to one host until a sender is paused, without a congestion control, or gets
-// CNPs, under DCQCN. A capture of the senders' wires shows it.
+// TestVerbsIncast lets eight programs write to one host until a sender is paused, without a congestion control, or gets
+// CNPs, under DCQCN. A capture of the senders' links shows it.
 func TestVerbsIncast(t *testing.T) {
 	program(t, "ib_write_bw", "perftest")
 	program(t, "tshark", "tshark")
@@ -382,8 +383,8 @@ func TestVerbsIncast(t *testing.T) {
 	}
 }
 
-// TestVerbsKill kills one program of two, or both, at random times: nothing may stay of them. PAUSENET_KILLS says how
-// often; make live-cycles has it done a hundred times.
+// TestVerbsKill kills one program of two, or both, at random times, and checks that nothing of them is left.
+// PAUSENET_KILLS sets the number of times; `make live-cycles` does it a hundred times.
 func TestVerbsKill(t *testing.T) {
 	program(t, "ib_write_bw", "perftest")
 	verbsFolder(t)
@@ -443,9 +444,9 @@ func TestVerbsKill(t *testing.T) {
 	together(t, f, "h1", pingpong, "h5", append(pingpong, "h1"))
 }
 
-// TestVerbsHostile has a program on one host post work requests with random addresses and keys to queue pairs of
-// another host's program, whose memory but for what it offers must stay as it is, and send the server whatever comes to
-// its mind.
+// TestVerbsHostile runs a program on one host that posts work requests with random addresses and keys to queue pairs of
+// another host's program, and sends random requests to the server. The memory that the other program does not offer
+// must not change.
 func TestVerbsHostile(t *testing.T) {
 	program(t, "python3", "python3")
 	verbsFolder(t)

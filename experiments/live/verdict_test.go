@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestFollowed: what is said of how the machine followed the clock. The shortest round trip is 4 us, 800 us of
+// TestFollowed checks the messages about how the machine followed the clock. The shortest round trip is 4 us, 800 us of
 // wall-clock time.
 func TestFollowed(t *testing.T) {
 	const base, us, ms = 4 * vtime.Microsecond, time.Microsecond, time.Millisecond

@@ -21,10 +21,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestIncastIsTheScenarios: RDMA flows that no program disturbs complete in a live fabric when they do in a run of a
-// scenario that starts them at the same virtual times, and the fingerprint is that of the same engine driven without a
-// wall clock: whatever the machine is late by, and though those of the second round take the places of those of the
-// first.
+// TestIncastIsTheScenarios checks that RDMA flows that no program disturbs complete in a live fabric when they do in a
+// run of a scenario that starts them at the same virtual times. The fingerprint equals that of the same engine driven
+// without a wall clock. Neither the machine's lateness nor the reuse of the first round's flows by the second changes
+// it.
 func TestIncastIsTheScenarios(t *testing.T) {
 	for _, controller := range []string{"dcqcn", "none"} {
 		t.Run(controller, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestIncastIsTheScenarios(t *testing.T) {
 	}
 }
 
-// round are flows that started at one time, and how long each source's took.
+// round holds flows that started at one time, and the completion time of each source's flow.
 type round struct {
 	requests []FlowRequest
 	start    vtime.Time
@@ -80,7 +80,7 @@ func runFlows(t *testing.T, f *Fabric, requests []FlowRequest) round {
 	return all
 }
 
-// settled is the fingerprint of a fabric in which nothing moves any more, as the last frames of its flows have ended.
+// settled returns the fingerprint of an idle fabric, when the last frames of its flows have ended.
 func settled(t *testing.T, f *Fabric) (fingerprint string) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
@@ -100,8 +100,8 @@ func settled(t *testing.T, f *Fabric) (fingerprint string) {
 	}
 }
 
-// ranAsScenario is the completion time in ns of each flow in a run of a scenario, by the number of its round and its
-// source.
+// ranAsScenario returns the completion time in ns of each flow in a run of a scenario, by the number of its round and
+// its source.
 func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]int64 {
 	t.Helper()
 	var text strings.Builder
@@ -145,7 +145,7 @@ func ranAsScenario(t *testing.T, controller string, rounds []round) map[string]i
 	return took
 }
 
-// ranWithoutWall is the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same
+// ranWithoutWall returns the fingerprint of a fabric's engine, driven in virtual time on the other plane, with the same
 // flows.
 func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	t.Helper()
@@ -183,8 +183,8 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 	return e.Fingerprint()
 }
 
-// TestScenarioFlowsKeepTheirPorts: flows of the scenario have the ports and interfaces of a run, also those of
-// workloads, whichever flows were started before.
+// TestScenarioFlowsKeepTheirPorts checks that flows of the scenario, also those of workloads, have the ports and
+// interfaces of a run, whichever flows were started before.
 func TestScenarioFlowsKeepTheirPorts(t *testing.T) {
 	text := `topology: {leafspine: {spines: 4, leaves: 2, hosts_per_leaf: 4, ports_per_host: 2}, rate: 10Gbps, delay: 1us}
 flows:
@@ -228,7 +228,8 @@ duration: 1ms
 	}
 }
 
-// TestNotifiedUnderAnother: a flow whose congestion control needs CNPs has them where the fabric's needs none.
+// TestNotifiedUnderAnother checks that a flow whose congestion control needs CNPs gets them even if the fabric's
+// congestion control needs none.
 func TestNotifiedUnderAnother(t *testing.T) {
 	for controller, want := range map[string]bool{"dcqcn": true, "": false} {
 		f := bringUp(t, "", "controllers=[nscc]")

@@ -29,7 +29,7 @@ func (f *Fabric) Warnings() []string {
 	return texts
 }
 
-// firstTimeout is the time after which TCP retransmits an unanswered first segment (RFC 6298, section 2.1), in
+// firstTimeout sets the time after which TCP retransmits an unanswered first segment (RFC 6298, section 2.1), in
 // wall-clock time like all times of programs on nodes.
 const firstTimeout = time.Second
 

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// A slow-down that the machine cannot follow, or that outlasts TCP's timeout, is warned of with the arithmetic; one
-// that fits is not.
+// TestSlowdownWarning checks that a slow-down that the machine cannot follow, or that outlasts TCP's timeout, gets a
+// warning with the arithmetic, and that a suitable one gets none.
 func TestSlowdownWarning(t *testing.T) {
 	const pass = 500 * time.Nanosecond
 	for _, name := range topologies.BuiltinNames() {

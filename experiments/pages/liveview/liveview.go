@@ -71,7 +71,7 @@ func Open(name string, changes bool) (*Page, error) {
 
 func (p *Page) listen() (err error) {
 	p.server, err = view.ListenLive(p.fabric, view.Live{
-		Changes: p.changes, Handler: p, Guests: live.Guests,
+		Changes: p.changes, Handler: p, Limit: live.Limit,
 		State: live.State,
 	})
 	return err

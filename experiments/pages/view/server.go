@@ -33,10 +33,10 @@ type Live struct {
 	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by
 	// POST has brought the token in its header TokenHeader too.
 	Handler http.Handler
-	// Guests bounds the connections that a listener gives out, as the fabric's own process may serve the page. State
-	// learns whether a request is under way on one of them.
-	Guests func(net.Listener) net.Listener
-	State  func(net.Conn, http.ConnState)
+	// Limit wraps a listener and limits its connections, because the fabric's own process may serve the page. State is
+	// called when a request starts or ends on a connection.
+	Limit func(net.Listener) net.Listener
+	State func(net.Conn, http.ConnState)
 }
 
 // TokenHeader is the header of requests that change something. No page of another origin can send it, for the browser
@@ -52,7 +52,7 @@ func Listen(title string, runs [][]byte) (*Server, error) {
 func ListenLive(title string, source Live) (*Server, error) {
 	s, err := listen(&Server{title: title, live: &source})
 	if err == nil {
-		s.listener = source.Guests(s.listener)
+		s.listener = source.Limit(s.listener)
 	}
 	return s, err
 }

@@ -22,55 +22,55 @@ import (
 // any one of these users or other machines. They protect the fabric's descriptors and its owner's connections.
 const mostScrapers, mostStrangers, mostOfStranger = 64, 48, 16
 
-// guests is a listener that any user of the machine can reach. It counts connections.
-type guests struct {
+// limitedListener wraps a listener that any user of the machine can reach. It limits the connections.
+type limitedListener struct {
 	net.Listener
 	diag      *nl.NetlinkSocket // nil if users cannot be identified
 	mutex     sync.Mutex
-	open      map[*guest]bool
+	open      map[*limitedConn]bool
 	strangers map[string]int // by user or address
 }
 
-// Guests returns a listener that limits connections of other users, so that enough remain for the fabric and its
+// Limit returns a listener that limits connections of other users, so that enough remain for the fabric and its
 // owner.
-func Guests(l net.Listener) net.Listener { return newGuests(l) }
+func Limit(inner net.Listener) net.Listener { return newLimitedListener(inner) }
 
-func newGuests(l net.Listener) *guests {
-	g := &guests{Listener: patientListener{l}, open: map[*guest]bool{}, strangers: map[string]int{}}
-	g.diag, _ = nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_INET_DIAG)
-	return g
+func newLimitedListener(inner net.Listener) *limitedListener {
+	l := &limitedListener{Listener: patientListener{inner}, open: map[*limitedConn]bool{}, strangers: map[string]int{}}
+	l.diag, _ = nl.GetNetlinkSocketAt(netns.None(), netns.None(), unix.NETLINK_INET_DIAG)
+	return l
 }
 
-// guest is an accepted connection.
-type guest struct {
+// limitedConn represents an accepted connection.
+type limitedConn struct {
 	net.Conn
 	stranger string // empty for root and the fabric's owner
-	guests   *guests
-	busy     bool      // a request is under way
-	idle     time.Time // since when none is
+	of       *limitedListener
+	busy     bool      // a request is in progress
+	idle     time.Time // start of the idle time
 }
 
-// State records whether a request is in progress on a connection of Guests. http.Server calls it as its ConnState.
+// State records whether a request is in progress on a connection of Limit. http.Server calls it as its ConnState.
 func State(conn net.Conn, state http.ConnState) {
-	c, ok := conn.(*guest)
+	c, ok := conn.(*limitedConn)
 	if !ok {
 		return
 	}
-	c.guests.mutex.Lock()
-	defer c.guests.mutex.Unlock()
+	c.of.mutex.Lock()
+	defer c.of.mutex.Unlock()
 	if c.busy = state == http.StateActive; !c.busy {
 		c.idle = time.Now()
 	}
 }
 
 // Accept returns connections within the limits, and resets others.
-func (g *guests) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
-		conn, err := g.Listener.Accept()
+		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if own := g.admit(conn, g.whose(conn)); own != nil {
+		if own := l.admit(conn, l.whose(conn)); own != nil {
 			return own, nil
 		}
 		if tcp, ok := conn.(*net.TCPConn); ok {
@@ -82,37 +82,37 @@ func (g *guests) Accept() (net.Conn, error) {
 
 // admit accepts a connection, unless too many have a request in progress. The connection that has been idle longest
 // makes room; a connection of the owner only for another of the owner.
-func (g *guests) admit(conn net.Conn, stranger string) net.Conn {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
+func (l *limitedListener) admit(conn net.Conn, stranger string) net.Conn {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
 	others := 0
-	for _, n := range g.strangers {
+	for _, n := range l.strangers {
 		others += n
 	}
 	room := true
 	switch {
-	case stranger != "" && g.strangers[stranger] >= mostOfStranger:
-		room = g.makeRoom(func(c *guest) bool { return c.stranger == stranger })
+	case stranger != "" && l.strangers[stranger] >= mostOfStranger:
+		room = l.makeRoom(func(c *limitedConn) bool { return c.stranger == stranger })
 	case stranger != "" && others >= mostStrangers:
 		room = false
-	case len(g.open) >= mostScrapers:
-		room = g.makeRoom(func(c *guest) bool { return stranger == "" || c.stranger == stranger })
+	case len(l.open) >= mostScrapers:
+		room = l.makeRoom(func(c *limitedConn) bool { return stranger == "" || c.stranger == stranger })
 	}
 	if !room {
 		return nil
 	}
 	if stranger != "" {
-		g.strangers[stranger]++
+		l.strangers[stranger]++
 	}
-	c := &guest{Conn: conn, stranger: stranger, guests: g, idle: time.Now()}
-	g.open[c] = true
+	c := &limitedConn{Conn: conn, stranger: stranger, of: l, idle: time.Now()}
+	l.open[c] = true
 	return c
 }
 
 // makeRoom closes the connection selected by of that has been idle longest. It returns false if none is idle.
-func (g *guests) makeRoom(of func(c *guest) bool) bool {
-	var longest *guest
-	for c := range g.open {
+func (l *limitedListener) makeRoom(of func(c *limitedConn) bool) bool {
+	var longest *limitedConn
+	for c := range l.open {
 		if !c.busy && of(c) && (longest == nil || c.idle.Before(longest.idle)) {
 			longest = c
 		}
@@ -120,50 +120,50 @@ func (g *guests) makeRoom(of func(c *guest) bool) bool {
 	if longest == nil {
 		return false
 	}
-	g.leave(longest)
+	l.leave(longest)
 	_ = longest.Conn.Close()
 	return true
 }
 
-// leave releases a connection's place.
-func (g *guests) leave(c *guest) {
-	if !g.open[c] {
+// leave releases a connection from the limits.
+func (l *limitedListener) leave(c *limitedConn) {
+	if !l.open[c] {
 		return
 	}
-	delete(g.open, c)
+	delete(l.open, c)
 	if c.stranger != "" {
-		if g.strangers[c.stranger]--; g.strangers[c.stranger] == 0 {
-			delete(g.strangers, c.stranger)
+		if l.strangers[c.stranger]--; l.strangers[c.stranger] == 0 {
+			delete(l.strangers, c.stranger)
 		}
 	}
 }
 
-// Close closes the connection and releases its place.
-func (c *guest) Close() error {
-	c.guests.mutex.Lock()
-	c.guests.leave(c)
-	c.guests.mutex.Unlock()
+// Close closes the connection and releases it from the limits.
+func (c *limitedConn) Close() error {
+	c.of.mutex.Lock()
+	c.of.leave(c)
+	c.of.mutex.Unlock()
 	return c.Conn.Close()
 }
 
 // Close closes the listener.
-func (g *guests) Close() error {
-	err := g.Listener.Close()
-	if g.diag != nil {
-		g.diag.Close()
+func (l *limitedListener) Close() error {
+	err := l.Listener.Close()
+	if l.diag != nil {
+		l.diag.Close()
 	}
 	return err
 }
 
 // whose identifies the client: empty for root and the fabric's owner, else a user of this machine, or an address.
-func (g *guests) whose(conn net.Conn) string {
+func (l *limitedListener) whose(conn net.Conn) string {
 	remote, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
 		return conn.RemoteAddr().String()
 	}
 	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err == nil {
-		if uid, known := g.userOf(remote, local); known {
+		if uid, known := l.userOf(remote, local); known {
 			if uid == 0 || int(uid) == os.Geteuid() {
 				return ""
 			}
@@ -174,14 +174,14 @@ func (g *guests) whose(conn net.Conn) string {
 }
 
 // userOf returns the owner of the socket that a connection starts from, if it is on this machine; see sock_diag(7).
-func (g *guests) userOf(from, to netip.AddrPort) (uid uint32, known bool) {
-	if g.diag == nil {
+func (l *limitedListener) userOf(from, to netip.AddrPort) (uid uint32, known bool) {
+	if l.diag == nil {
 		return 0, false
 	}
 	const byFamily = 20 // SOCK_DIAG_BY_FAMILY
 	request := nl.NewNetlinkRequest(byFamily, 0)
 	request.AddData(diagRequest{from, to})
-	request.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_INET_DIAG: {Socket: g.diag}}
+	request.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_INET_DIAG: {Socket: l.diag}}
 	messages, err := request.Execute(unix.NETLINK_INET_DIAG, byFamily)
 	const userAt, inodeAt, length = 64, 68, 72 // of struct inet_diag_msg
 	if err != nil || len(messages) != 1 || len(messages[0]) < length {
@@ -220,7 +220,7 @@ type strangerKey struct{}
 
 // inContext adds a connection's user to the context of its requests.
 func inContext(ctx context.Context, conn net.Conn) context.Context {
-	if c, ok := conn.(*guest); ok && c.stranger != "" {
+	if c, ok := conn.(*limitedConn); ok && c.stranger != "" {
 		return context.WithValue(ctx, strangerKey{}, true)
 	}
 	return ctx
