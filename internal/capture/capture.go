@@ -6,15 +6,11 @@ package capture
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
-
-	"github.com/gopacket/gopacket"
-	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/pcapgo"
 
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -26,17 +22,25 @@ const (
 	maxBlock = 28 + 3 + 4
 	// maxFrame is the longest frame accepted, so that a block always fits in the buffer.
 	maxFrame = bufferSize - maxBlock
-	// maxInterface bounds an interface block with a name of maxName bytes.
+	// maxInterface bounds a section's header and an interface block with a name of maxName bytes.
 	maxInterface = 512
 	maxName      = 255
 )
 
-// emptySection is a section header block without options: what a capture without ports consists of. (The library writes
-// the header only together with a first interface.)
-var emptySection = []byte{
-	0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0,
-	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 28, 0, 0, 0,
-}
+// Types of blocks, options and links (draft-ietf-opsawg-pcapng).
+const (
+	sectionBlock   = 0x0A0D0D0A
+	interfaceBlock = 1
+	packetBlock    = 6
+
+	optionEnd                 = 0
+	optionSectionApplication  = 4
+	optionInterfaceName       = 2
+	optionInterfaceResolution = 9
+
+	byteOrder    = 0x1A2B3C4D
+	linkEthernet = 1
+)
 
 // Writer writes one capture. It may be used by one goroutine at a time. Its bytes depend on the calls alone, so equal
 // runs give equal files.
@@ -48,7 +52,7 @@ type Writer struct {
 	out    io.Writer
 	file   *os.File // out, if it is one
 	buffer *bufio.Writer
-	ng     *pcapgo.NgWriter // nil before the first port
+	begun  bool // the section's header is written
 	ports  int
 	good   int64 // bytes written to out so far, whole blocks
 	err    error // the first error; nothing is written after it
@@ -76,18 +80,13 @@ func (w *Writer) AddPort(name string) (id int, err error) {
 	if err := w.reserve(maxInterface); err != nil {
 		return 0, err
 	}
-	port := pcapgo.NgInterface{Name: name, LinkType: layers.LinkTypeEthernet}
-	if w.ng == nil {
-		// Not the library's defaults, which name the build machine: the same run gives the same bytes anywhere.
-		options := pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: "pausenet"}}
-		// The library makes a bufio.Writer of its own unless it is handed one: then it writes through ours.
-		w.ng, err = pcapgo.NewNgWriterInterface(w.buffer, port, options)
-	} else {
-		_, err = w.ng.AddInterface(port)
-	}
-	if err != nil {
-		return 0, w.fail(err)
-	}
+	w.begin()
+	b := begin(w.buffer.AvailableBuffer(), interfaceBlock)
+	b = binary.LittleEndian.AppendUint32(b, linkEthernet)
+	b = binary.LittleEndian.AppendUint32(b, 0) // frames of any length
+	b = appendOption(b, optionInterfaceName, name)
+	b = appendOption(b, optionInterfaceResolution, "\x09") // nanoseconds
+	w.put(appendOption(b, optionEnd, ""))
 	w.ports++
 	return w.ports - 1, nil
 }
@@ -106,16 +105,51 @@ func (w *Writer) Write(id int, t vtime.Time, frame []byte) error {
 	if err := w.reserve(maxBlock + len(frame)); err != nil {
 		return err
 	}
-	info := gopacket.CaptureInfo{
-		Timestamp:      time.Unix(0, t.Nanoseconds()),
-		CaptureLength:  len(frame),
-		Length:         len(frame),
-		InterfaceIndex: id,
+	ns := t.Nanoseconds()
+	b := begin(w.buffer.AvailableBuffer(), packetBlock)
+	for _, v := range [...]int64{int64(id), ns >> 32, ns, int64(len(frame)), int64(len(frame))} {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
 	}
-	if err := w.ng.WritePacket(info, frame); err != nil {
-		return w.fail(err)
-	}
+	w.put(append(b, frame...))
 	return nil
+}
+
+// begin writes the header of the capture's section, once. It names no build machine: the same run gives the same bytes
+// anywhere.
+func (w *Writer) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	b := begin(w.buffer.AvailableBuffer(), sectionBlock)
+	b = binary.LittleEndian.AppendUint32(b, byteOrder)
+	b = binary.LittleEndian.AppendUint32(b, 1)       // version 1.0
+	b = binary.LittleEndian.AppendUint64(b, 1<<64-1) // a section of unknown length
+	b = appendOption(b, optionSectionApplication, "pausenet")
+	w.put(appendOption(b, optionEnd, ""))
+}
+
+// begin appends the start of a block. put sets its length.
+func begin(b []byte, kind uint32) []byte {
+	b = binary.LittleEndian.AppendUint32(b, kind)
+	return append(b, 0, 0, 0, 0)
+}
+
+func appendOption(b []byte, code uint16, value string) []byte {
+	b = binary.LittleEndian.AppendUint16(b, code)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(value)))
+	return pad(append(b, value...))
+}
+
+// pad fills a block up to a multiple of four bytes.
+func pad(b []byte) []byte { return append(b, make([]byte, -len(b)&3)...) }
+
+// put writes a block, with its length, to the buffer. The caller has reserved room, so nothing reaches the file.
+func (w *Writer) put(block []byte) {
+	block = pad(block)
+	length := uint32(len(block) + 4)
+	binary.LittleEndian.PutUint32(block[4:], length)
+	_, _ = w.buffer.Write(binary.LittleEndian.AppendUint32(block, length))
 }
 
 // Flush writes out what is buffered.
@@ -138,10 +172,8 @@ func (w *Writer) Close() error {
 	if w.closed {
 		return w.err
 	}
-	if w.err == nil && w.ng == nil {
-		if _, err := w.buffer.Write(emptySection); err != nil {
-			_ = w.fail(err)
-		}
+	if w.err == nil {
+		w.begin()
 	}
 	err := w.Flush()
 	w.closed = true
