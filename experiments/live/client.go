@@ -325,7 +325,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	for i := range open {
 		open[i] = int(files[i].Fd())
 	}
-	place, err := kernel.PlaceOf(open)
+	place, err := kernel.LocationOf(open)
 	if err != nil {
 		return fmt.Errorf("the fabric returned %w, of %s", err, node)
 	}

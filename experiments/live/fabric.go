@@ -49,7 +49,7 @@ type Options struct {
 	Owner Owner
 	// Plane selects the plane of the switches' pipelines: plane.Kernel (the default) or plane.Wasm.
 	Plane string
-	// Privileged gives programs on nodes all capabilities of root; see kernel.Place.
+	// Privileged gives programs on nodes all capabilities of root; see kernel.Location.
 	Privileged bool
 }
 

@@ -178,7 +178,7 @@ topology:
 	nodes := kernel.NewNodes(f.plane.Fabric(), f.programs, false, "", kept, filepath.Join(folder, "none"))
 	defer nodes.Close()
 	for node, want := range map[string]string{"h0": "code", "h1": "code", "h2": ""} {
-		place, err := nodes.Place(f.Plan.NodeByName(node).ID)
+		place, err := nodes.Location(f.Plan.NodeByName(node).ID)
 		if err != nil {
 			t.Fatal(err)
 		}

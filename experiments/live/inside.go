@@ -25,8 +25,8 @@ var insideVerbs = []string{"inspect", "node", "program", "snapshot", "way", "eve
 
 // place returns where a node's programs run, and connects them to the fabric: on a node, --fabric defaults to this
 // fabric.
-func (f *Fabric) place(id topologies.NodeID) (kernel.Place, error) {
-	place, err := f.nodes.Place(id)
+func (f *Fabric) place(id topologies.NodeID) (kernel.Location, error) {
+	place, err := f.nodes.Location(id)
 	if err == nil && f.server != nil {
 		place.Environment = append(place.Environment, "PAUSENET_FABRIC="+f.Name)
 		err = f.listenInside(id)

@@ -49,7 +49,7 @@ func (f *Fabric) serveProgram(c *connection, r Request, first Reply) {
 	cmd.Env = append([]string{}, r.Environment...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it must not use the fabric's terminal
 	n, err := f.Node(r.Node)
-	var place kernel.Place
+	var place kernel.Location
 	if err == nil {
 		place, err = f.place(n.ID)
 	}

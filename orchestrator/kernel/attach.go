@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// hook is an attached program; closing it detaches.
+// hook represents an attached program. Closing it detaches the program.
 type hook = io.Closer
 
 // Hooks selects how programs are attached to interfaces.
@@ -32,13 +32,13 @@ const (
 	HooksClsact
 )
 
-// tcxPorts is the most ports whose hooks are attached by TCX where nobody asks for one way. The kernel waits for an RCU
-// grace period, some 10 ms, in each attachment and again in each detachment, under the lock that every change to the
-// network needs: 240 hosts would take 18 s to come up and, if the process is killed, keep the next fabric waiting as
-// long. clsact waits in neither, and costs 5 % more a frame.
+// tcxPorts limits the ports whose hooks HooksAuto attaches by TCX. The kernel waits for an RCU grace period, some 10
+// ms, in each attachment and again in each detachment, under the lock that every change to the network needs. 240 hosts
+// would take 18 s to come up. If the process is killed, the next fabric would wait as long. clsact waits in neither,
+// and costs 5 % more per frame.
 const tcxPorts = 8
 
-// triesTCX reports whether TCX is to be tried for a plan's ports.
+// triesTCX reports whether to try TCX for a plan's ports.
 func (way Hooks) triesTCX(plan *topologies.Plan) bool {
 	return way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts
 }
@@ -56,7 +56,7 @@ func (f *Fabric) attachAll(way Hooks) error {
 	return err
 }
 
-// eachNamespace calls hub in the hub namespace and then device in each device's, and returns to the former.
+// eachNamespace calls hub in the hub namespace and then device in each device's, and returns to the hub namespace.
 func (f *Fabric) eachNamespace(hub func() error, device func(n *topologies.Node) error) error {
 	if err := hub(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (f *Fabric) eachNamespace(hub func() error, device func(n *topologies.Node)
 	return netns.Set(f.hub)
 }
 
-// attachTCX uses links (Linux 6.6): they end with the process.
+// attachTCX attaches by links (Linux 6.6), which end with the process.
 func (f *Fabric) attachTCX() error {
 	attach := func(prog *cilium.Program, ifindex int32, at cilium.AttachType, port string) error {
 		if prog == nil {
@@ -111,8 +111,9 @@ func (f *Fabric) attachTCX() error {
 	return err
 }
 
-// attachClsact uses a clsact qdisc and a cls_bpf filter in direct-action mode. They end with their interface, which is
-// ours. All qdiscs of all namespaces come before the filters: a filter that follows its qdisc at once waits for RCU.
+// attachClsact attaches by a clsact qdisc and a cls_bpf filter in direct-action mode. They end with their interface,
+// which the fabric owns. It adds all qdiscs of all namespaces before the filters: a filter added right after its qdisc
+// waits for RCU.
 func (f *Fabric) attachClsact() error {
 	for _, part := range []func(*rtnetlink.Socket, hooked) error{addQdiscs, addFilters} {
 		attach := func(h hooked) error {
@@ -138,7 +139,7 @@ func (f *Fabric) attachClsact() error {
 type hooked struct {
 	names           []string
 	indexes         []int32
-	ingress, egress *cilium.Program // nil for none
+	ingress, egress *cilium.Program // nil: none
 }
 
 func (h *hooked) add(name string, index int32) {
@@ -163,9 +164,10 @@ func (f *Fabric) hookedInner(n *topologies.Node) hooked {
 	return h
 }
 
-// Where a namespace has several interfaces they share these blocks, so that one filter serves all: it is one for the
-// processor's cache to hold as frames go by, and of blocks the kernel has a list that it searches for each new one. A
-// host's only interface has blocks of its own, as programs expect that add filters to it.
+// ingressBlock and egressBlock number the blocks that the interfaces of a namespace share, if it has several. One
+// filter then serves all interfaces. Only one filter takes room in the processor's cache. The kernel keeps a list of
+// blocks, which it searches for each new one. A host's only interface has its own blocks, as expected by programs that
+// add filters to it.
 const ingressBlock, egressBlock = 1, 2
 
 func (h *hooked) shared() bool { return len(h.indexes) > 1 }

@@ -12,7 +12,7 @@ import (
 )
 
 // BarePass measures a pass without pipelines, traffic manager and engine: the programs of its port only send frames
-// back. Compare a hop's whole cost with it.
+// back. Compare the cost of a hop with it.
 type BarePass struct {
 	programs *kernel.Bare
 	fabric   *Fabric
@@ -20,8 +20,8 @@ type BarePass struct {
 	frames   [2][]byte
 }
 
-// NewBarePass builds a fabric from plan and uses its first port. It sends the two frames alternately: a full data
-// packet and an ACK, as a hop with an ACK per packet does.
+// NewBarePass builds a fabric from plan and uses its first port. It sends two frames alternately, a full data packet
+// and an ACK, like a hop with an ACK per packet.
 func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err error) {
 	b = &BarePass{frames: frames}
 	defer func() {

@@ -95,9 +95,9 @@ func (l *Leftover) Remove() error {
 	return errors.Join(errs...)
 }
 
-// space is a network namespace that is in use.
+// space describes a network namespace that is in use.
 type space struct {
-	path    string       // one way to open it
+	path    string       // a path that opens it
 	holders map[int]bool // PIDs; true if the process is inside
 	mounts  []string
 }
@@ -188,7 +188,7 @@ func (s *space) alias(number uint64) (string, error) {
 	}
 	ns := netns.NsHandle(fd)
 	defer ns.Close()
-	// The path may refer to something else by now.
+	// The path may refer to another namespace by now.
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return "", err
@@ -211,8 +211,7 @@ func (s *space) alias(number uint64) (string, error) {
 	return lo.Attrs().Alias, nil
 }
 
-// ancestors returns this process and those it descends from: a user who cleans up from a shell inside keeps the
-// shell.
+// ancestors returns this process and its ancestors: a user who cleans up from a shell inside keeps the shell.
 func ancestors() map[int]bool {
 	pids := map[int]bool{1: true}
 	for pid := os.Getpid(); pid > 0 && !pids[pid]; {
@@ -242,7 +241,7 @@ func commandOf(pid int) string {
 	return strings.TrimSpace(string(name))
 }
 
-// endTimeout is how long a program has to end after SIGTERM.
+// endTimeout limits the time that a program has to end after SIGTERM.
 const endTimeout = 2 * time.Second
 
 // endProgram ends a process if it is still in that namespace.

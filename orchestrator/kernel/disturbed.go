@@ -26,8 +26,8 @@ type Disturbance struct {
 }
 
 // carrierDowns returns how often the interfaces of the thread's namespace have lost their carrier so far, by index.
-// In the hub namespace all ports have an end, and one whose other end is taken down has no carrier. The kernel
-// counts each loss; of a notification nothing is left if the interface is up again before it is sent.
+// Each port has an end in the hub namespace, which loses its carrier when the other end is taken down. The kernel
+// counts each loss. A notification would be lost if the interface came up again before the kernel sent it.
 func carrierDowns() (map[int32]uint32, error) {
 	const carrierDownCount = 48 // IFLA_CARRIER_DOWN_COUNT of linux/if_link.h
 	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
@@ -63,7 +63,7 @@ func (p *programFrames) Disturbed() (all []Disturbance) {
 		switch {
 		case errors.Is(err, unix.ENODEV):
 			all = append(all, Disturbance{port.ID, "was deleted"})
-		case err == nil && !up && p.isGone(port):
+		case err == nil && !up && p.movedOrDeleted(port):
 			all = append(all, Disturbance{port.ID, "was moved out of its namespace"})
 		case err == nil && !up:
 			all = append(all, Disturbance{port.ID, "is down"})
@@ -74,8 +74,8 @@ func (p *programFrames) Disturbed() (all []Disturbance) {
 	return all
 }
 
-// isGone reports whether a port's inner end is not in its node's namespace.
-func (p *programFrames) isGone(port *topologies.Port) (gone bool) {
+// movedOrDeleted reports whether a port's inner end is not in its node's namespace.
+func (p *programFrames) movedOrDeleted(port *topologies.Port) (gone bool) {
 	_ = onOwnThread(func() error {
 		if err := netns.Set(p.fabric.devices[port.Node]); err != nil {
 			return err
@@ -98,12 +98,12 @@ type UpWatch struct {
 	done   chan struct{}
 }
 
-// AnyPeer means all interfaces.
+// AnyPeer stands for all interfaces.
 const AnyPeer = -1
 
-// WatchUps watches the interfaces at the other ends of the veth pairs that the calling thread's namespace has ends of.
-// It calls up each time one of them comes up, with the index of its end in this namespace, or with AnyPeer where
-// messages were lost. An interface of another namespace may have the same index.
+// WatchUps watches the peer interfaces of the veth pairs with an end in the calling thread's namespace. It calls up
+// each time one of them comes up, with the index of its end in this namespace, or with AnyPeer if messages were lost.
+// An interface of another namespace may have the same index.
 func WatchUps(up func(peer int32)) (*UpWatch, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -141,7 +141,7 @@ func WatchUps(up func(peer int32)) (*UpWatch, error) {
 	return w, nil
 }
 
-// cameUp reports whether a message is of an interface that has just come up, and the index of its veth pair's other
+// cameUp reports whether a message announces an interface that has just come up, and the index of its veth pair's other
 // end.
 func cameUp(m *syscall.NetlinkMessage) (peer int32, came bool) {
 	if m.Header.Type != unix.RTM_NEWLINK || len(m.Data) < unix.SizeofIfInfomsg {

@@ -19,27 +19,27 @@ func (f *Fabric) Namespace(node topologies.NodeID) int { return int(f.devices[no
 // Hub returns the file descriptor of the namespace with the ports' outer ends.
 func (f *Fabric) Hub() int { return int(f.hub) }
 
-// Place is where a program runs: file descriptors of a node's namespaces, which all its programs share.
-type Place struct {
+// Location holds file descriptors of a node's namespaces, in which a program runs. All programs of a node share them.
+type Location struct {
 	Network int
 	Mounts  int
-	Root    int // the root folder
-	Names   int // UTS
-	PIDs    int // the fabric's, shared by all nodes
+	Root    int // root folder
+	Names   int // UTS namespace
+	PIDs    int // PID namespace of the fabric, shared by all nodes
 	Image   int // root folder of programs; pidns.NoRoot means Root
-	// Folder is the working folder of programs in an image; empty means the folder of the same name as the
+	// Folder names the working folder of programs in an image; empty means the folder of the same name as the
 	// process's.
 	Folder string
-	// From is the working folder of programs without a Folder; empty means this process's.
+	// From names the working folder of programs without a Folder; empty means this process's.
 	From string
 	// Environment holds variables of programs, "NAME=value". They override a command's own.
 	Environment []string
-	// Privileged programs have all capabilities of root on the machine.
+	// Privileged gives programs all capabilities of root on the machine.
 	Privileged bool
 }
 
-// Files returns the place's file descriptors, in the order that PlaceOf expects.
-func (p *Place) Files() []int {
+// Files returns the location's file descriptors, in the order that LocationOf expects.
+func (p *Location) Files() []int {
 	files := []int{p.Network, p.Mounts, p.Root, p.Names, p.PIDs}
 	if p.Image != pidns.NoRoot {
 		files = append(files, p.Image)
@@ -47,24 +47,24 @@ func (p *Place) Files() []int {
 	return files
 }
 
-// PlaceOf returns the place with those files, or an error if their number is wrong.
-func PlaceOf(files []int) (Place, error) {
+// LocationOf returns the location with those files, or an error if their number is wrong.
+func LocationOf(files []int) (Location, error) {
 	const least = 5
 	if len(files) < least || len(files) > least+1 {
-		return Place{}, fmt.Errorf("%d namespaces and folders, but a node has %d or %d", len(files), least, least+1)
+		return Location{}, fmt.Errorf("%d namespaces and folders, but a node has %d or %d", len(files), least, least+1)
 	}
-	p := Place{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Image: pidns.NoRoot}
+	p := Location{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Image: pidns.NoRoot}
 	if len(files) > least {
 		p.Image = files[least]
 	}
 	return p, nil
 }
 
-// RunIn runs a command in a place until it ends. It dies with the calling process, and with all else in the PID
-// namespace when that ends; then the error is pidns.ErrEnded if the command had not begun. started, unless nil, is
-// called as soon as the place is not needed any more. The command begins in the place's folder, or else in its From, or
-// in / if there is none of that name there.
-func RunIn(place Place, cmd *exec.Cmd, started func()) error {
+// RunIn runs a command in a location until it ends. The command dies with the calling process. It also dies when the
+// PID namespace ends: then the error is pidns.ErrEnded if the command had not started. started, unless nil, is called
+// as soon as the location is not needed any more. The command starts in the location's Folder, or else in its From, or
+// in / if there is no such folder.
+func RunIn(location Location, cmd *exec.Cmd, started func()) error {
 	return onOwnThread(func() error {
 		home, err := leaving()
 		if err != nil {
@@ -72,15 +72,15 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 		}
 		restore := keepForeground(cmd)
 		defer restore()
-		if err = place.enter(); err == nil {
-			powers := nodePowers
-			if place.Privileged {
-				powers = pidns.AllPowers
+		if err = location.enter(); err == nil {
+			capabilities := nodeCapabilities
+			if location.Privileged {
+				capabilities = pidns.AllCapabilities
 			}
-			if len(place.Environment) > 0 {
-				cmd.Env = append(cmd.Environ(), place.Environment...) // the last of a name counts
+			if len(location.Environment) > 0 {
+				cmd.Env = append(cmd.Environ(), location.Environment...) // the last of a name counts
 			}
-			err = pidns.Start(place.PIDs, cmd, powers, place.Image, place.Folder)
+			err = pidns.Start(location.PIDs, cmd, capabilities, location.Image, location.Folder)
 		}
 		// The thread has to outlive the command, which dies with it. There it could hold the namespaces of a fabric that has
 		// ended.
@@ -95,11 +95,11 @@ func RunIn(place Place, cmd *exec.Cmd, started func()) error {
 	})
 }
 
-// nodePowers are what programs on nodes may do, root's too: all that concerns their node's network, files and each
-// other. What they may not would reach beyond the node, if by mistake only: to mount, to enter or make namespaces, to
-// load BPF programs and modules, to look into the machine, to set its clock. It is no protection against somebody who
-// means harm: the files are the machine's.
-var nodePowers = pidns.PowersOf(
+// nodeCapabilities lists the capabilities of programs on nodes, root's too. They cover the node's network and files,
+// and its processes. They exclude actions with effects beyond the node, even by mistake: mounting, entering or making
+// namespaces, loading BPF programs and modules, inspecting the machine, and setting its clock. This does not protect
+// against malicious programs: the files are the machine's.
+var nodeCapabilities = pidns.CapabilitiesOf(
 	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE, unix.CAP_NET_BROADCAST,
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, // files
 	// servers that become users
@@ -135,8 +135,8 @@ func leaving() (back func(), err error) {
 	return back, err
 }
 
-// enter moves the calling thread into a place's namespaces, except the PID namespace.
-func (p *Place) enter() error {
+// enter moves the calling thread into a location's namespaces, except the PID namespace.
+func (p *Location) enter() error {
 	folder := p.From
 	if folder == "" {
 		var err error

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remedy returns the advice on an error; empty if there is none. What failed is told from our own words around the
-// error, as the kernel's numbers say too little: "not supported" comes from a lack of veth, of BPF and of much else.
+// Remedy returns advice on an error; empty if there is none. It identifies the failed step by pausenet's own words in
+// the error. The kernel's error numbers are ambiguous: "not supported" comes from a lack of veth, of BPF and of much
+// else.
 func Remedy(err error) string {
 	in := func(parts ...string) bool {
 		for _, part := range parts {
@@ -66,7 +67,7 @@ func Remedy(err error) string {
 	return ""
 }
 
-// notSupported is the kernel's internal ENOTSUPP, which some interfaces return.
+// notSupported holds the kernel's internal ENOTSUPP, which some interfaces return.
 const notSupported = unix.Errno(524)
 
 func isAny(err error, numbers ...unix.Errno) bool {
@@ -88,7 +89,7 @@ func moduleRemedy(modules ...string) string {
 		strings.Join(modules, " "))
 }
 
-// PermissionRemedy returns what to do about an EPERM. Root gets one only where something else holds it back.
+// PermissionRemedy returns advice on an EPERM. Root gets one only where a restriction applies to root too.
 func PermissionRemedy() string {
 	if os.Geteuid() != 0 {
 		return "root is needed: run it with sudo, or use --plane wasm"

@@ -18,19 +18,20 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Fabric is a topology in the kernel: a network namespace a device, a veth pair a port, the pipelines attached. The
-// inner end of a port lives in its device's namespace under its natural name, the outer end in the hub namespace.
+// Fabric represents a topology in the kernel: a network namespace per device and a veth pair per port, with the
+// pipelines attached. The inner end of a port is in its device's namespace under its natural name, the outer end in the
+// hub namespace.
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *kernel.Pipelines
 	ingress   *cilium.Program // for inner ends; nil if the pipelines run in this process
-	egress    *cilium.Program // for outer ends; nil likewise
+	egress    *cilium.Program // for outer ends; nil if the pipelines run in this process
 	end       *cilium.Program // for outer ends, on ingress
 	hub       netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook
 	live      bool
-	TCX       bool // whether programs are attached by TCX; otherwise by clsact
+	TCX       bool // programs are attached by TCX; otherwise by clsact
 	Timing    BuildTiming
 }
 
@@ -45,8 +46,8 @@ func checkSize(plan *topologies.Plan) error {
 	return &TooLargeError{len(plan.Hosts), len(plan.Switch)}
 }
 
-// filesOfPipelines is the maximum number of files that the pipelines' maps, programs and types need during loading,
-// plus those that the bring-up opens briefly: about 30, counted on Linux 6.18.
+// filesOfPipelines limits the files that the pipelines' maps, programs and types need during loading, plus those that
+// the bring-up opens briefly: about 30, counted on Linux 6.18.
 const filesOfPipelines = 40
 
 // checkFiles returns EMFILE if a fabric needs more files than this process may open. If loading the pipelines hit
@@ -67,7 +68,7 @@ func checkFiles(plan *topologies.Plan, way Hooks) error {
 }
 
 // NewFabric builds the fabric in the kernel. It needs root. It returns a TooLargeError for a plan with more than
-// MaxHosts or MaxSwitches. The fabric ends with the process, however that ends.
+// MaxHosts or MaxSwitches. The fabric ends with the process, even if that is killed.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err := checkSize(plan); err != nil {
 		return nil, err

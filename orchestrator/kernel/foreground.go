@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepForeground remembers whether this process's group is in the foreground of a command's terminal. If so, restore
+// keepForeground records whether this process's group is in the foreground of a command's terminal. If so, restore
 // returns it there.
 func keepForeground(cmd *exec.Cmd) (restore func()) {
 	terminal, ok := cmd.Stdin.(*os.File)

@@ -1,7 +1,7 @@
 package kernel
 
-// Leftover is a namespace of a fabric whose process has ended. A program inside, a mount, or an open file keeps it
-// alive.
+// Leftover describes a namespace of a fabric whose process has ended. A program inside, a mount, or an open file keeps
+// it alive.
 type Leftover struct {
 	Node  string `json:"node"`
 	Owner int    `json:"owner"` // PID of the fabric's process
@@ -14,7 +14,7 @@ type Leftover struct {
 	Bystanders []Program `json:"bystanders"`
 }
 
-// Program is a process.
+// Program describes a process.
 type Program struct {
 	Pid     int    `json:"pid"`
 	Command string `json:"command"`

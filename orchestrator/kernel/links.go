@@ -17,11 +17,11 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// vethInfoPeer is VETH_INFO_PEER of linux/veth.h.
+// vethInfoPeer holds VETH_INFO_PEER of linux/veth.h.
 const vethInfoPeer = 1
 
-// makeLinks creates each port's veth pair directly in its namespaces, both ends up, and marks the namespaces as
-// ours. The thread is in the hub namespace.
+// makeLinks creates each port's veth pair directly in its namespaces, with both ends up, and marks the namespaces as
+// pausenet's. The thread is in the hub namespace.
 func (f *Fabric) makeLinks() error {
 	// Before Linux 6.15 the kernel takes an interface's index for used if the namespace that the request comes from has
 	// it, wherever the interface is to be. So the requests come from a namespace that has none but lo.
@@ -59,7 +59,7 @@ func (f *Fabric) eachPort(request func(p *topologies.Port) *nl.NetlinkRequest) e
 	return socket.Flush()
 }
 
-// carrierTimeout is how long the bring-up waits for an interface to be up.
+// carrierTimeout limits how long the bring-up waits for an interface to be up.
 const carrierTimeout = 10 * time.Second
 
 // awaitCarriers waits until the kernel has registered that both ends of each port are up; see carrier. It leaves the
@@ -146,7 +146,8 @@ func linkMessage(index int32, flags uint32) *nl.IfInfomsg {
 	return m
 }
 
-// configure marks a node's namespace, in which the thread is, as ours, and configures it if the node is a host.
+// configure marks a node's namespace, in which the thread is, as pausenet's. If the node is a host, it also configures
+// the namespace.
 func (f *Fabric) configure(n *topologies.Node) error {
 	socket, err := rtnetlink.Open()
 	if err != nil {
@@ -195,11 +196,11 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 	return socket.Add(lo, "set lo up in", n.Name)
 }
 
-// anywhere is the prefix of all addresses.
+// anywhere holds the prefix of all addresses.
 var anywhere = netip.MustParsePrefix("10.0.0.0/8")
 
-// addressBits returns how long the prefix of a host's address is. Programs find all hosts in one subnet by it; it
-// makes no route, as everything goes by the gateway.
+// addressBits returns the prefix length of a host's address. It puts all hosts into one subnet for programs. It creates
+// no route, because all traffic uses the gateway.
 func (f *Fabric) addressBits() int {
 	if f.live {
 		return anywhere.Bits()
@@ -207,7 +208,7 @@ func (f *Fabric) addressBits() int {
 	return 32
 }
 
-// broadcast is the address of all hosts.
+// broadcast holds the address of all hosts.
 var broadcast = netip.AddrFrom4([4]byte{10, 255, 255, 255})
 
 // families returns the address families of hosts: programs of a live fabric also have IPv6 if the kernel supports
@@ -219,8 +220,8 @@ func (f *Fabric) families() []uint8 {
 	return []uint8{unix.AF_INET}
 }
 
-// inFamily returns an IPv4 address of the fabric, or the IPv6 address that stands for it, and the bits of it that
-// the prefix has.
+// inFamily returns an IPv4 address of the fabric, or the IPv6 address that stands for it, and the prefix length in that
+// family.
 func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
 	if family == unix.AF_INET6 {
 		return topologies.IPv6(a).AsSlice(), uint8(96 + bits)
@@ -228,8 +229,8 @@ func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
 	return a.AsSlice(), uint8(bits)
 }
 
-// gatewayIn returns the address that hosts route by: IPv6's is the link's, as the kernel takes none there to which
-// it has a route by another port.
+// gatewayIn returns the gateway address of hosts. For IPv6 it is link-local: the kernel accepts no gateway there to
+// which it has a route by another port.
 func gatewayIn(family uint8) []byte {
 	if family == unix.AF_INET6 {
 		return topologies.Gateway6.AsSlice()
@@ -275,13 +276,13 @@ func toAll(port *topologies.Port, to netip.Prefix, metric uint32) *nl.NetlinkReq
 	return route
 }
 
-// step is a request to configure a host, with its purpose.
+// step describes a request to configure a host, with its purpose.
 type step struct {
 	action string
 	req    *nl.NetlinkRequest
 }
 
-// addresses gives a host's port its addresses.
+// addresses assigns a host's port its addresses.
 func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
 	port := &f.plan.Ports[n.Ports[place]]
 	for _, family := range f.families() {
@@ -307,9 +308,9 @@ func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
 	return steps
 }
 
-// routes gives a host's port its routes and, if the host is not to ask for it, the static neighbour behind the port.
-// The kernel drops all of these when the interface goes down. The first port's route to everybody is taken where
-// programs do not ask for another port.
+// routes adds a host's port's routes and, unless the host resolves it, the static neighbour behind the port. The kernel
+// removes all of these when the interface goes down. Programs that do not bind to a port use the first port's route to
+// all hosts.
 func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 	port := &f.plan.Ports[n.Ports[place]]
 	peer := f.plan.Ports[port.Peer].MAC
@@ -347,7 +348,7 @@ func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 	return steps
 }
 
-// neighbourMessage is struct ndmsg for a permanent neighbour.
+// neighbourMessage represents struct ndmsg for a permanent neighbour.
 type neighbourMessage struct {
 	family uint8
 	index  uint32

@@ -16,11 +16,11 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// livePlane is what the kernel plane has more where programs use the fabric. Their frames come out of the same outer
-// ends as the pipelines' output. Two rings keep them apart by the mark that the ingress program gives its output: so a
-// host that floods fills the ring of hosts' frames and no other. What a program in a device's namespace sends has no
-// mark. A BPF program or a tc filter that has frames get one there is found out by that: more comes out of the
-// pipelines than goes in.
+// livePlane holds the kernel plane's state for fabrics that programs use. Their frames come out of the same outer ends
+// as the pipelines' output. Two rings keep them apart by the mark that the ingress program sets on its output: a host
+// that floods fills only the ring of hosts' frames. Frames that a program sends in a device's namespace have no mark. A
+// BPF program or a tc filter can forge the mark. The plane detects that: more frames come out of the pipelines than
+// went in.
 type livePlane struct {
 	dead []bool   // hosts' ports whose last pass did not finish
 	owed []uint64 // unfinished passes by port; each may still deliver a frame
@@ -29,7 +29,7 @@ type livePlane struct {
 	Unfinished, late uint64
 }
 
-// ErrForged means that a program on a node did what only the pipelines may do.
+// ErrForged means that a program on a node set the mark that only the pipelines may set.
 var ErrForged = errors.New("a BPF program or tc filter on a node sends frames with the pipelines' mark, or passes frames to the pipelines")
 
 // Timeouts of a pass into a host: the first one, and the one after an unfinished pass. A live fabric continues
@@ -45,7 +45,8 @@ const (
 // Live reports whether the plane was opened for a live fabric.
 func (p *Plane) Live() bool { return p.live != nil }
 
-// processLive returns Process where users may take interfaces down, programs away, and the machine may be slow.
+// processLive implements Process for a live fabric: users may take interfaces down or remove programs, and the machine
+// may be slow.
 func (p *Plane) processLive(in int, f *frame.Frame) error {
 	x, l := p.pass, p.live
 	if err := p.Unasked(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Commands of the ethtool ioctl (linux/ethtool.h) that turn an offload on or off.
+// offloads lists commands of the ethtool ioctl (linux/ethtool.h) that turn an offload on or off.
 var offloads = []struct {
 	command uint32
 	name    string
@@ -22,9 +22,9 @@ var offloads = []struct {
 	{0x2c, "GRO"},                // ETHTOOL_SGRO
 }
 
-// readyForPrograms makes a host's namespace, in which the thread is, one where programs work: the kernel hands frames
-// over as they go onto a wire, and its TCP asks for ECN. A host of several ports takes what comes by another than it
-// would answer by.
+// readyForPrograms prepares a host's namespace, in which the thread is, for programs. The kernel delivers frames in
+// their form on the wire, and its TCP asks for ECN. A host of several ports accepts frames on a port other than the one
+// it would answer by.
 func readyForPrograms(host string, ports []string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -91,16 +91,16 @@ func enableIPv6(ports []string) error {
 	return nil
 }
 
-// carrier reports whether both ends of an interface's veth pair are up. Until the kernel has dealt with that, which
-// it puts off while others change interfaces, for seconds on a busy machine, it throws away what is sent there: to
-// be asked has it do so at once.
+// carrier reports whether both ends of an interface's veth pair are up. The kernel discards frames sent to an interface
+// until it has processed that change. It may delay this for seconds on a busy machine, while others change interfaces;
+// this request makes it process the change at once.
 func carrier(fd int, name string) (bool, error) {
 	const link = 0x0a // ETHTOOL_GLINK
 	up, err := ethtool(fd, name, link, 0)
 	return up != 0, err
 }
 
-// ethtool gives an ethtool command with one number, and returns the number that answers it.
+// ethtool runs an ethtool command with one number, and returns the number in its answer.
 func ethtool(fd int, name string, command, data uint32) (uint32, error) {
 	value := struct{ command, data uint32 }{command, data}
 	request := struct {

@@ -14,10 +14,10 @@ import (
 
 // What this machine and this process are like. Everything here reads; nothing fails for want of a file.
 
-// The oldest kernel that test/kernels boots. Older ones may work.
+// OldestMajor and OldestMinor identify the oldest kernel that test/kernels boots. Older ones may work.
 const OldestMajor, OldestMinor = 6, 1
 
-// Release returns the kernel's, "(unknown)" if it does not tell.
+// Release returns the kernel's release, or "(unknown)".
 func Release() string {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -57,7 +57,7 @@ func MissingCapabilities() []string {
 	return missing
 }
 
-// seccompFilters reports whether a seccomp filter watches this process's system calls.
+// seccompFilters reports whether a seccomp filter applies to this process.
 func seccompFilters() bool { return statusLine("Seccomp") == "2" }
 
 // statusLine returns a value of /proc/self/status; empty if there is none.
@@ -74,7 +74,7 @@ func statusLine(key string) string {
 	return ""
 }
 
-// LockdownMode returns "none", "integrity" or "confidentiality"; empty where the kernel has no lockdown.
+// LockdownMode returns "none", "integrity" or "confidentiality"; empty if the kernel has no lockdown.
 func LockdownMode() string {
 	modes, err := os.ReadFile("/sys/kernel/security/lockdown")
 	if err != nil {
@@ -85,7 +85,7 @@ func LockdownMode() string {
 	return mode
 }
 
-// Sysctl returns a number of /proc/sys; ok is false if this kernel, or this namespace, has none of that name.
+// Sysctl returns a number of /proc/sys. ok is false if this kernel, or this namespace, does not have the name.
 func Sysctl(path string) (value int64, ok bool) {
 	content, err := os.ReadFile("/proc/sys/" + path)
 	if err != nil {

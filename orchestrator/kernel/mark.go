@@ -15,17 +15,17 @@ import (
 	"github.com/pausenet/pausenet/internal/rtnetlink"
 )
 
-// loopbackIndex is the index of lo, the same in every namespace.
+// loopbackIndex holds the index of lo, which is equal in all namespaces.
 const loopbackIndex = 1
 
-// owner identifies the process that a namespace was made for. A PID is not enough: PIDs are reused, and each PID
-// namespace, such as a container's, has its own.
+// owner identifies the process that made a namespace. A PID is not enough: PIDs are reused, and each PID namespace,
+// such as a container's, has its own.
 type owner struct {
 	Process
 	pidSpace uint64 // inode of the pid namespace
 }
 
-// ownMark is the part of the mark that all namespaces of this process share.
+// ownMark holds the part of the mark that all namespaces of this process share.
 var ownMark = sync.OnceValues(func() (string, error) {
 	own, err := ThisProcess()
 	if err != nil {
@@ -38,9 +38,9 @@ var ownMark = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("pausenet %d %d %d ", own.PID, own.Start, space), nil
 })
 
-// mark names a namespace's owner and node in the alias of its lo (`ip link` shows it), so that Clean can tell ours from
-// others'. It must be lo: the ports of a device vanish with the hub namespace, and what is to be recognised is a
-// namespace that outlives it.
+// mark returns a namespace's owner and node as text for the alias of its lo (`ip link` shows it), by which Clean
+// recognises pausenet's namespaces. It must be lo: the ports of a device vanish with the hub namespace, and Clean must
+// recognise a namespace that outlives it.
 func mark(socket *rtnetlink.Socket, node string) error {
 	prefix, err := ownMark()
 	if err != nil {
@@ -65,7 +65,7 @@ func markOwn(node string) error {
 	return socket.Flush()
 }
 
-// parseMark reads a mark; ok is false for the alias of anybody else's interface.
+// parseMark parses a mark. ok is false for any other alias.
 func parseMark(alias string) (by owner, node string, ok bool) {
 	fields := strings.Split(alias, " ")
 	if len(fields) != 5 || fields[0] != "pausenet" || fields[4] == "" {

@@ -70,7 +70,7 @@ func In(namespace int, f func() error) error {
 	})
 }
 
-// writeExisting writes to a file of procfs; one that does not exist (no IPv6 in this kernel) is fine.
+// writeExisting writes to a file of procfs. It ignores a file that does not exist (no IPv6 in this kernel).
 func writeExisting(path, content string) error {
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {

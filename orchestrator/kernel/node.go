@@ -34,11 +34,11 @@ type Nodes struct {
 	images     map[string]*image.Image // by path
 }
 
-// own holds a node's own namespaces, the root folder of its mount namespace, and its image, if any, which is then
-// its programs' root folder.
+// own holds a node's own namespaces, the root folder of its mount namespace, and its image, if any. The image is then
+// the root folder of the node's programs.
 type own struct {
 	mounts, root, names *os.File
-	image               *os.File // nil if there is none
+	image               *os.File // nil: none
 }
 
 func (o *own) close() error {
@@ -49,9 +49,8 @@ func (o *own) close() error {
 	return errors.Join(errs...)
 }
 
-// NewNodes makes programs on a fabric's nodes run in a PID namespace, privileged or not. The machine's folder
-// hidden, unless empty, is replaced by an empty one on nodes. The kept folders exist on nodes with files of their
-// own.
+// NewNodes makes programs on a fabric's nodes run in a PID namespace, privileged or not. On nodes an empty folder
+// replaces the machine's folder hidden, unless that is empty. The kept folders exist on nodes with their own files.
 func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden string, kept ...string) *Nodes {
 	return &Nodes{
 		fabric: fabric, programs: programs, privileged: privileged, hidden: hidden, kept: kept,
@@ -59,8 +58,8 @@ func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden
 	}
 }
 
-// Place returns where a node's programs run. It is valid until Close.
-func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
+// Location returns the namespaces of a node's programs. They are valid until Close.
+func (n *Nodes) Location(id topologies.NodeID) (Location, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	o := n.made[id]
@@ -71,15 +70,15 @@ func (n *Nodes) Place(id topologies.NodeID) (Place, error) {
 			var wrong *nodefiles.Error
 			switch {
 			case !errors.As(err, &wrong):
-				return Place{}, fmt.Errorf("create the namespaces of %s: %w", node.Name, err)
+				return Location{}, fmt.Errorf("create the namespaces of %s: %w", node.Name, err)
 			case wrong.Mount < 0:
-				return Place{}, node.Programs.Image.Refuse("%s: %v", node.Name, err)
+				return Location{}, node.Programs.Image.Refuse("%s: %v", node.Name, err)
 			}
-			return Place{}, node.Programs.Mounts[wrong.Mount].Refuse("%s: %v", node.Name, err)
+			return Location{}, node.Programs.Mounts[wrong.Mount].Refuse("%s: %v", node.Name, err)
 		}
 		n.made[id] = o
 	}
-	p := Place{
+	p := Location{
 		Network: n.fabric.Namespace(id), Mounts: int(o.mounts.Fd()), Root: int(o.root.Fd()), Names: int(o.names.Fd()),
 		PIDs: int(n.programs.File().Fd()), Image: pidns.NoRoot, Privileged: n.privileged,
 	}
@@ -106,7 +105,7 @@ func (n *Nodes) Prepare() error {
 		if node.Programs == nil {
 			continue
 		}
-		if _, err := n.Place(node.ID); err != nil {
+		if _, err := n.Location(node.ID); err != nil {
 			return err
 		}
 	}
@@ -129,8 +128,8 @@ func (n *Nodes) Close() error {
 	return errors.Join(errs...)
 }
 
-// make makes a node's own namespaces: its name is the host's there, /proc shows the fabric's processes, /sys the node's
-// network, /etc/hosts knows the fabric's hosts, and no name server is known. Its files are as the topology says.
+// make makes a node's own namespaces. The host name is the node's, /proc shows the fabric's processes, /sys the node's
+// network, /etc/hosts lists the fabric's hosts, and there is no name server. The topology describes its other files.
 func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	node := &n.fabric.plan.Nodes[id]
 	root, err := n.imageOf(node)
@@ -189,7 +188,7 @@ func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 	return o, err
 }
 
-// imageOf returns the root folder of a node's image, unpacked; empty: it has none.
+// imageOf returns the root folder of a node's image, unpacked; empty if it has none.
 func (n *Nodes) imageOf(node *topologies.Node) (root string, err error) {
 	if node.Programs == nil || node.Programs.Image == nil {
 		return "", nil
@@ -213,7 +212,7 @@ func (n *Nodes) imageOf(node *topologies.Node) (root string, err error) {
 	return n.images[text].Root, nil
 }
 
-// Note is a fact about an image that the user should know.
+// Note describes a fact about an image that the user should know.
 type Note struct {
 	Nodes []string // nodes with the image
 	Text  string
@@ -248,7 +247,7 @@ func (n *Nodes) Notes() (notes []Note) {
 	return notes
 }
 
-// words returns a command as sh takes it.
+// words returns a command in sh's syntax.
 func words(command []string) string {
 	quoted := make([]string, len(command))
 	for i, w := range command {
@@ -259,7 +258,7 @@ func words(command []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// openIn opens a file of a folder that no path leads to.
+// openIn opens a file of a folder that no path reaches.
 func openIn(folder *os.File, name string) (*os.File, error) {
 	fd, err := unix.Openat(int(folder.Fd()), name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -268,9 +267,9 @@ func openIn(folder *os.File, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// hosts returns a node's hosts file (hosts(5)): the names and addresses of the fabric's hosts and switches. A
-// switch's own name is one of its loopback there, as it has no interface with its address: many servers look that up
-// as they start.
+// hosts returns a node's hosts file (hosts(5)): the names and addresses of the fabric's hosts and switches. A switch's
+// own name maps to a loopback address there, because no interface has its address and many servers look up their own
+// name as they start.
 func hosts(plan *topologies.Plan, node *topologies.Node) string {
 	var text strings.Builder
 	text.WriteString("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n")
@@ -279,9 +278,9 @@ func hosts(plan *topologies.Plan, node *topologies.Node) string {
 	}
 	for _, id := range plan.Hosts {
 		n := &plan.Nodes[id]
-		for place, port := range n.Ports {
-			name := plan.EndName(id, uint8(place))
-			if place == 0 && len(n.Ports) > 1 {
+		for location, port := range n.Ports {
+			name := plan.EndName(id, uint8(location))
+			if location == 0 && len(n.Ports) > 1 {
 				name = n.Name + " " + name
 			}
 			fmt.Fprintf(&text, "%v %s\n%v %s\n", plan.Address(port), name, topologies.IPv6(plan.Address(port)), name)
@@ -296,20 +295,20 @@ func hosts(plan *topologies.Plan, node *topologies.Node) string {
 	return text.String()
 }
 
-// preference is /etc/gai.conf on nodes (gai.conf(5)): programs prefer a name's IPv4 addresses, unless they request
+// preference holds /etc/gai.conf of nodes (gai.conf(5)): programs prefer a name's IPv4 addresses, unless they request
 // IPv6.
 const preference = "precedence ::ffff:0:0/96 100\n"
 
-// resolver is /etc/resolv.conf on nodes (resolv.conf(5)). It lists no name server, because none is reachable from a
+// resolver holds /etc/resolv.conf of nodes (resolv.conf(5)). It lists no name server, because none is reachable from a
 // fabric: an unknown name then fails at once instead of after 20 s.
 const resolver = "# no name server is reachable from a fabric: all names are in /etc/hosts\n"
 
-// severalAddresses is /etc/host.conf on nodes (host.conf(5)): a name has all of its addresses in the hosts file, not
+// severalAddresses holds /etc/host.conf of nodes (host.conf(5)): a name has all of its addresses in the hosts file, not
 // only the first.
 const severalAddresses = "multi on\n"
 
-// layoutOf returns a node's files, on an image's root folder unless that is empty. Paths of the machine's are
-// relative to the process's folder.
+// layoutOf returns a node's files, on an image's root folder unless that is empty. Paths of the machine are relative to
+// the process's folder.
 func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*nodefiles.Layout, error) {
 	l := &nodefiles.Layout{Files: []nodefiles.File{
 		{Path: "/etc/hosts", Text: hosts(plan, node)},
@@ -320,9 +319,9 @@ func layoutOf(plan *topologies.Plan, node *topologies.Node, image string) (*node
 	if text, ok := nodefiles.Lookups(image); ok {
 		l.Files = append(l.Files, nodefiles.File{Path: "/etc/nsswitch.conf", Text: text})
 	}
-	for place := range node.Ports {
+	for location := range node.Ports {
 		if node.Kind == topologies.Host { // UCX looks for it, and does not open it
-			l.Devices = append(l.Devices, fmt.Sprintf("/dev/infiniband/uverbs%d", place))
+			l.Devices = append(l.Devices, fmt.Sprintf("/dev/infiniband/uverbs%d", location))
 		}
 	}
 	p := node.Programs

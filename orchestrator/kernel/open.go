@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Opener returns what opens the plane of the given name.
+// Opener returns the function that opens the plane of the given name.
 func Opener(name string) plane.Opener {
 	return func(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
 		return OpenPlane(name, plan, FabricOptions{Features: features})
@@ -30,7 +30,7 @@ func (e *TooLargeError) Error() string {
 		e.Hosts, e.Switches, MaxHosts, MaxSwitches)
 }
 
-// Advice is an error of the bring-up, with a remedy for the user.
+// Advice adds a remedy for the user to an error of the bring-up.
 type Advice struct {
 	Err    error
 	Remedy string // an instruction, one line

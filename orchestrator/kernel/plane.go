@@ -34,7 +34,7 @@ type Plane struct {
 	*programFrames            // nil in virtual time
 
 	before egressBefore // registers before the pass
-	// Waits counts passes that were unfinished when the system call returned, and Resent the frames sent again
+	// Waits counts passes that were unfinished when the system call returned. Resent counts frames sent more than once
 	// because the kernel had no room for them.
 	Waits  uint64
 	Resent atomic.Uint64
@@ -123,7 +123,7 @@ func (p *Plane) Header(f *frame.Frame) []byte { return f.Data() }
 func (p *Plane) notOut(in int) error {
 	out := int(p.pass.Egress)
 	return machineError("frame into %s: it did not leave %s within %v: %s",
-		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, passTimeout, p.ails(out))
+		p.fabric.plan.Ports[in].Name, p.fabric.plan.Ports[out].Name, passTimeout, p.obstacle(out))
 }
 
 // wait spins until ready: first without pause, then yielding the processor to the thread that may do the kernel's

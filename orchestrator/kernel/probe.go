@@ -37,8 +37,8 @@ func inNewNamespace(f func() error) error {
 	})
 }
 
-// ProbeNamespaces creates a network namespace with a fabric's mark. Like the other probes it describes what it
-// found.
+// ProbeNamespaces creates a network namespace with a fabric's mark. Like the other probes it returns a description of
+// its result.
 func ProbeNamespaces() (found string, err error) {
 	err = onOwnThread(func() error {
 		ns, err := newNamespace()

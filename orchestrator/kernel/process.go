@@ -16,7 +16,7 @@ import (
 // Process identifies a process. A PID is not enough, as PIDs are reused.
 type Process struct {
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // in clock ticks since the machine's start, as /proc/PID/stat has it
+	Start uint64 `json:"start"` // clock ticks since the machine's start, as in /proc/PID/stat
 }
 
 // ThisProcess returns the calling process.
@@ -45,7 +45,7 @@ func (p Process) Wait(timeout time.Duration) (ended bool) {
 	return !p.Runs() || endedWithin(fd, timeout)
 }
 
-// processStart returns when a process began and the letter of its state.
+// processStart returns a process's start time and the letter of its state.
 func processStart(pid int) (start uint64, state byte, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

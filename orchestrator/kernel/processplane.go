@@ -17,10 +17,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// ProcessPlane is the plane of a live fabric whose switches' pipelines run in this process, as the wasm plane's do.
-// Nodes, their interfaces and the programs there are those of Plane. A frame of a program comes out of its host's
-// interface, goes from switch to switch without the kernel, and into the interface of the host that it is for: twice by
-// the kernel in place of once a link. Switches' interfaces carry nothing.
+// ProcessPlane implements the plane of a live fabric whose switches' pipelines run in this process, like the wasm
+// plane's. Nodes, their interfaces and the programs there are those of Plane. A frame of a program comes out of its
+// host's interface, passes the switches without the kernel, and enters the destination host's interface. So it crosses
+// the kernel twice, instead of once per link. Switches' interfaces carry no frames.
 type ProcessPlane struct {
 	*wasmplane.Plane
 	*programFrames
@@ -30,8 +30,8 @@ type ProcessPlane struct {
 	asked   []time.Time   // times of the last requests by port
 }
 
-// carrierAge is how long such an answer is valid: asking takes a fifth of the time of sending a frame, and the
-// kernel itself may update it later.
+// carrierAge sets how long such an answer is valid: asking takes a fifth of the time of sending a frame, and the kernel
+// itself may update it later.
 const carrierAge = time.Millisecond
 
 func openProcess(plan *topologies.Plan, o FabricOptions) (*ProcessPlane, error) {
@@ -131,7 +131,7 @@ func (p *ProcessPlane) Inject(port int, data []byte) error {
 	if err == nil || !noRoom(err) {
 		return err
 	}
-	return p.into.sendAgain(to, data, liveTimeout, func() bool { return false })
+	return p.into.resend(to, data, liveTimeout, func() bool { return false })
 }
 
 // Close removes the sockets, the pipelines and the fabric.

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// LivePlane is the plane of a live fabric: Plane, whose switches are the kernel's, or ProcessPlane, whose switches are
-// this process'.
+// LivePlane represents the plane of a live fabric: Plane, whose switches run in the kernel, or ProcessPlane, whose
+// switches run in this process.
 type LivePlane interface {
 	plane.Plane
 	// Live reports whether the plane was opened for a live fabric. The methods below are only for live fabrics.
@@ -45,10 +45,10 @@ type programFrames struct {
 	ups     *UpWatch         // restores hosts' routes
 }
 
-// ProgramSlots is the number of programs' frames that may wait in the ring.
+// ProgramSlots sets the number of programs' frames that may wait in the ring.
 const ProgramSlots = 4096
 
-// newPrograms opens their ring, in the calling thread's namespace, the hub.
+// newPrograms opens the ring of programs' frames in the calling thread's namespace, the hub.
 func newPrograms(f *Fabric, frameSize int) (p *programFrames, err error) {
 	p = &programFrames{fabric: f}
 	if p.outside, err = newRing(frameSize, ProgramSlots, unmarked()); err != nil {
@@ -68,15 +68,15 @@ func newPrograms(f *Fabric, frameSize int) (p *programFrames, err error) {
 
 func (p *programFrames) end() error { return errors.Join(p.ups.Close(), p.outside.Close()) }
 
-// ProgramFrame is a frame that a program sent out of a port.
+// ProgramFrame holds a frame that a program sent out of a port.
 type ProgramFrame struct {
 	Data  []byte // valid until Release
 	Port  int    // may be no port of the fabric
 	Whole bool   // Data is complete: not truncated, and without a removed VLAN tag
-	Stamp int64  // when it left the port, in ns of CLOCK_REALTIME since 1970
+	Stamp int64  // time at which it left the port, in ns of CLOCK_REALTIME since 1970
 }
 
-// Receive returns the first of the programs' frames that wait; ok is false if none does. It waits until Release.
+// Receive returns the first waiting frame of a program; ok is false if there is none. The frame is valid until Release.
 func (p *programFrames) Receive() (f ProgramFrame, ok bool) {
 	r := p.outside
 	data, ifindex, ok := r.receive()
@@ -98,7 +98,7 @@ func (p *programFrames) Waiting() bool {
 	return ok
 }
 
-// Overrun returns the programs' frames for which there was no room since the last call.
+// Overrun returns the number of programs' frames dropped for lack of room since the last call.
 func (p *programFrames) Overrun() (frames uint32, err error) {
 	return p.outside.drops()
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// ring is an AF_PACKET receive ring (TPACKET_V2) over every interface of the hub namespace: what programs send. V3
-// would hold a lone frame back until its block fills; V2 delivers it at once.
+// ring implements an AF_PACKET receive ring (TPACKET_V2) over every interface of the hub namespace, for frames that
+// programs send. V3 would hold a lone frame back until its block fills; V2 delivers it at once.
 type ring struct {
 	rx     int
 	memory []byte
-	slot   int // bytes
+	slot   int // size of a slot in bytes
 	slots  int
 	next   int
 }
@@ -33,11 +33,11 @@ const (
 	tpSeconds  = 16
 	tpNanos    = 20
 	tpIfindex  = 32 + 4
-	tpHeadroom = 32 + 20 + 64 // header, address, and what the kernel aligns before the frame
+	tpHeadroom = 32 + 20 + 64 // header, address, and the kernel's padding before the frame
 )
 
-// newRing opens the socket in the calling thread's namespace. frame is the most bytes of a frame; slots a power of 2,
-// at least 32. The ring gets only the frames that the filter accepts.
+// newRing opens the socket in the calling thread's namespace. frame is the maximum size of a frame in bytes; slots is a
+// power of 2, at least 32. The ring gets only the frames that the filter accepts.
 func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	r = &ring{rx: -1, slots: slots, slot: 2048}
 	for r.slot < frame+tpHeadroom {
@@ -113,15 +113,14 @@ func (r *ring) receive() (frame []byte, ifindex int32, ok bool) {
 	return slot[at : uint32(at)+n], ifindex, true
 }
 
-// whole reports whether the frame that receive returned is all there was on the interface: neither was it cut to
-// fit, nor was a VLAN tag taken off it.
+// whole reports whether the frame that receive returned is complete: neither truncated nor stripped of a VLAN tag.
 func (r *ring) whole() bool {
 	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
 	return atomic.LoadUint32(r.status(slot))&unix.TP_STATUS_VLAN_VALID == 0 &&
 		*(*uint32)(unsafe.Pointer(&slot[tpLen])) == *(*uint32)(unsafe.Pointer(&slot[tpSnapLen]))
 }
 
-// stamp returns when the frame that receive returned came to its interface, in ns of CLOCK_REALTIME since 1970.
+// stamp returns when the frame that receive returned reached its interface, in ns of CLOCK_REALTIME since 1970.
 func (r *ring) stamp() int64 {
 	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
 	return int64(*(*uint32)(unsafe.Pointer(&slot[tpSeconds])))*1e9 + int64(*(*uint32)(unsafe.Pointer(&slot[tpNanos])))
@@ -136,7 +135,7 @@ func (r *ring) stampEarly() error {
 	return nil
 }
 
-// release gives the slot of the last frame back to the kernel.
+// release returns the slot of the last frame to the kernel.
 func (r *ring) release() {
 	slot := r.memory[r.next*r.slot : (r.next+1)*r.slot]
 	atomic.StoreUint32(r.status(slot), unix.TP_STATUS_KERNEL)
@@ -146,7 +145,7 @@ func (r *ring) release() {
 	}
 }
 
-// drops returns the kernel's count of the frames that the ring had no room for since the last call.
+// drops returns the number of frames that the kernel dropped for lack of room in the ring since the last call.
 func (r *ring) drops() (frames uint32, err error) {
 	var s unix.TpacketStats
 	size := uint32(unsafe.Sizeof(s))

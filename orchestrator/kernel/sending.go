@@ -24,7 +24,7 @@ type injector struct {
 	address unix.RawSockaddrLinklayer // of the interface to send into
 }
 
-// newInjector opens one in the calling thread's namespace, the hub.
+// newInjector opens an injector in the calling thread's namespace, the hub.
 func newInjector() (*injector, error) {
 	// Protocol 0: it receives nothing.
 	socket, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
@@ -52,11 +52,11 @@ func machineError(format string, args ...any) error {
 	return &plane.MachineError{Err: fmt.Errorf(format, args...)}
 }
 
-// egressBefore holds the registers that the egress pipeline writes, and its frame counter, as they were before a
-// pass. The kernel may drop a frame between the egress and the ingress pipeline.
+// egressBefore holds the registers that the egress pipeline writes, and its frame counter, as they were before a pass.
+// The kernel may drop a frame between the egress and the ingress pipeline.
 type egressBefore struct {
 	marked  uint64
-	port    *ebpf.Port // nil if it writes none
+	port    *ebpf.Port // nil if the pipeline writes none
 	class   int
 	own     ebpf.PortClass
 	ecn, ue uint64
@@ -92,8 +92,8 @@ func (b *egressBefore) restore(state *ebpf.State) {
 // memory, or because a processor's queue is full (net.core.netdev_max_backlog).
 func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.EAGAIN) }
 
-// Pauses before a frame is sent again that the kernel had no room for: first and longest. Yielding would not help: a
-// real-time thread yields to no kernel thread.
+// firstSendRest and longestSendRest set the first and longest pause before a retry of a frame for which the kernel had
+// no room. Yielding would not help: a real-time thread yields to no kernel thread.
 const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
 
 // rest makes the thread sleep until d has passed or it is woken. A goroutine would depend on another thread that
@@ -112,7 +112,7 @@ func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 		return err
 	}
 	done := atomic.LoadUint64(&p.pass.Done)
-	return p.into.sendAgain(fill.OuterIfindex(0)+int32(in), f.Data(), timeout, func() (sent bool) {
+	return p.into.resend(fill.OuterIfindex(0)+int32(in), f.Data(), timeout, func() (sent bool) {
 		if atomic.LoadUint64(&p.pass.Done) != done { // it did come through
 			return true
 		}
@@ -122,9 +122,9 @@ func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	})
 }
 
-// sendAgain retries a frame for which the kernel had no room, up to a timeout. After each pause it checks whether
-// the frame was sent after all.
-func (i *injector) sendAgain(ifindex int32, frame []byte, timeout time.Duration, sent func() bool) error {
+// resend retries a frame for which the kernel had no room, up to a timeout. After each pause it checks whether the
+// frame was sent after all.
+func (i *injector) resend(ifindex int32, frame []byte, timeout time.Duration, sent func() bool) error {
 	for start, pause := time.Now(), firstSendRest; ; pause = min(2*pause, longestSendRest) {
 		rest(pause)
 		if sent() {
@@ -144,7 +144,7 @@ func (p *Plane) notSent(in int, err error) error {
 		return machineError("the kernel has refused a frame into %s for %v (%w): the machine is out of memory, or something "+
 			"floods its network (net.core.netdev_max_backlog): free memory or end the flood, and try again", name, passTimeout, err)
 	case isAny(err, unix.ENETDOWN, unix.ENXIO, unix.ENODEV):
-		return machineError("send into %s: %w: %s", name, err, p.ails(in))
+		return machineError("send into %s: %w: %s", name, err, p.obstacle(in))
 	}
 	return machineError("send into %s: %w", name, err)
 }
@@ -153,11 +153,11 @@ func (p *Plane) notSent(in int, err error) error {
 // pipelines.
 func (p *Plane) unseen(in int) error {
 	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name,
-		passTimeout, p.ails(in))
+		passTimeout, p.obstacle(in))
 }
 
-// ails describes why frames do not pass a port.
-func (p *Plane) ails(in int) string {
+// obstacle explains why frames do not pass a port.
+func (p *Plane) obstacle(in int) string {
 	name := p.fabric.plan.Ports[in].Name // of both ends
 	request, err := unix.NewIfreq(name)
 	if err == nil {

@@ -26,16 +26,16 @@ const timeout = 3 * time.Minute
 // in starts a command in a namespace, on a thread of its own among the namespace init's mounts, and calls then while
 // that thread lives.
 func in(n *Namespace, cmd *exec.Cmd, then func() error) error {
-	return with(n, AllPowers, cmd, then)
+	return with(n, AllCapabilities, cmd, then)
 }
 
-func with(n *Namespace, powers Powers, cmd *exec.Cmd, then func() error) error {
+func with(n *Namespace, capabilities Capabilities, cmd *exec.Cmd, then func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		err := n.EnterMounts()
 		if err == nil {
-			err = Start(int(n.File().Fd()), cmd, powers, NoRoot, "")
+			err = Start(int(n.File().Fd()), cmd, capabilities, NoRoot, "")
 		}
 		if err == nil {
 			err = then()
@@ -203,14 +203,16 @@ func duplicate(t *testing.T, file *os.File) *os.File {
 	return os.NewFile(uintptr(fd), "namespace")
 }
 
-// TestPowers: a program has the powers that it was given and gets no others, whoever it becomes.
-func TestPowers(t *testing.T) {
+// TestCapabilities: a program has the capabilities that it was given and gets no others, whoever it becomes.
+func TestCapabilities(t *testing.T) {
 	n := namespace(t)
-	for _, powers := range []Powers{PowersOf(unix.CAP_NET_RAW, unix.CAP_CHOWN, unix.CAP_BPF), 0, AllPowers} {
+	for _, capabilities := range []Capabilities{
+		CapabilitiesOf(unix.CAP_NET_RAW, unix.CAP_CHOWN, unix.CAP_BPF), 0, AllCapabilities,
+	} {
 		var out bytes.Buffer
 		cmd := exec.Command("sh", "-c", "cat /proc/self/status")
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := with(n, powers, cmd, cmd.Wait); err != nil {
+		if err := with(n, capabilities, cmd, cmd.Wait); err != nil {
 			t.Fatalf("%v\n%s", err, &out)
 		}
 		had, err := os.ReadFile("/proc/self/status")
@@ -218,20 +220,20 @@ func TestPowers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, set := range []string{"CapBnd", "CapPrm", "CapEff", "CapInh", "CapAmb"} {
-			want := capabilities(t, string(had), set) & powers
-			if got := capabilities(t, out.String(), set); got != want {
-				t.Errorf("of powers %v, %s is %v, want %v", powers, set, got, want)
+			want := capabilitiesIn(t, string(had), set) & capabilities
+			if got := capabilitiesIn(t, out.String(), set); got != want {
+				t.Errorf("of capabilities %v, %s is %v, want %v", capabilities, set, got, want)
 			}
 		}
 	}
 }
 
-// capabilities is a set of /proc/PID/status.
-func capabilities(t *testing.T, status, set string) Powers {
+// capabilitiesIn returns a set of /proc/PID/status.
+func capabilitiesIn(t *testing.T, status, set string) Capabilities {
 	t.Helper()
 	_, rest, _ := strings.Cut(status, "\n"+set+":")
 	line, _, _ := strings.Cut(rest, "\n")
-	p, err := parsePowers(strings.TrimSpace(line))
+	p, err := parseCapabilities(strings.TrimSpace(line))
 	if err != nil {
 		t.Fatalf("%s: %v in\n%s", set, err, status)
 	}

@@ -21,14 +21,14 @@ var ErrEnded = errors.New("the process that owns its namespaces has ended: no pr
 // NoRoot is Start's root where that is the calling thread's.
 const NoRoot = -1
 
-// Start starts a command in a PID namespace, with some powers and no others, and returns when it is the program. The
+// Start starts a command in a PID namespace, with some capabilities and no others, and returns when it is the program. The
 // command is killed when the calling thread ends. A name without a slash is looked up where the program is to run. root
 // is an open folder that is to be the program's root folder, or NoRoot. With a root, folder is where the program
 // begins, if there is such; empty: the calling process' folder.
 //
 // The thread must be locked, and starts processes in the PID namespace from then on. It may be in a mount namespace
 // whose /proc shows that.
-func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string) error {
+func Start(namespace int, cmd *exec.Cmd, capabilities Capabilities, root int, folder string) error {
 	path := cmd.Path
 	if errors.Is(cmd.Err, exec.ErrNotFound) || len(cmd.Args) > 0 && !strings.Contains(cmd.Args[0], "/") &&
 		filepath.Base(path) == cmd.Args[0] {
@@ -64,7 +64,7 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string)
 		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 		rootArgument = strconv.Itoa(fd + 2)
 	}
-	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), powers.String(), rootArgument, folder, path}, cmd.Args...)
+	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), capabilities.String(), rootArgument, folder, path}, cmd.Args...)
 	cmd.Path = "/proc/self/exe"
 	err = cmd.Start()
 	says.Close()
@@ -101,7 +101,7 @@ func Start(namespace int, cmd *exec.Cmd, powers Powers, root int, folder string)
 }
 
 // become makes this process a program. Its arguments are a descriptor of the process that started it, before one that
-// tells that one why it did not, the program's powers, its root folder, the folder it begins in, its file or name, and
+// tells that one why it did not, the program's capabilities, its root folder, the folder it begins in, its file or name, and
 // its arguments.
 func become(args []string) {
 	if len(args) < 6 {
@@ -128,16 +128,16 @@ func become(args []string) {
 			return
 		}
 	}
-	powers, err := parsePowers(args[1])
+	capabilities, err := parseCapabilities(args[1])
 	if err == nil {
-		err = powers.limit()
+		err = capabilities.limit()
 	}
 	if err != nil {
-		fail("powers", err)
+		fail("capabilities", err)
 		return
 	}
 	// Go can have the kernel end a child with its parent, but not in another PID namespace: it looks for the parent's pid,
-	// which is 0 there. After the powers: whoever changes those is forgotten about.
+	// which is 0 there. After the capabilities: whoever changes those is forgotten about.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		fail("exec", err)
 		return

@@ -41,7 +41,7 @@ func Library() string {
 
 // Prepare makes a command find our library before the machine's, an image's and the topology's. If the library is
 // missing, a program that needs it finds no device, and Prepare writes the reason to notes.
-func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
+func Prepare(cmd *exec.Cmd, location *kernel.Location, notes io.Writer) {
 	folder := Library()
 	if folder == "" {
 		if needs(cmd.Path) && notes != nil {
@@ -51,7 +51,7 @@ func Prepare(cmd *exec.Cmd, place *kernel.Place, notes io.Writer) {
 		return
 	}
 	cmd.Env = WithLibrary(cmd.Environ(), folder)
-	precede(place.Environment, folder)
+	precede(location.Environment, folder)
 }
 
 // precede puts a folder first in all configurations of library paths that override a command's environment.

@@ -52,7 +52,7 @@ func TestAbsent(t *testing.T) {
 			continue
 		}
 		var notes bytes.Buffer
-		Prepare(cmd, &kernel.Place{}, &notes)
+		Prepare(cmd, &kernel.Location{}, &notes)
 		if got := strings.Contains(notes.String(), "make verbs"); got != told {
 			t.Errorf("%s: %q", name, notes.String())
 		}

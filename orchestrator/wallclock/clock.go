@@ -11,7 +11,7 @@ import (
 // Clock maps the wall clock to virtual time in consecutive pieces, each with its own slow-down. It is immutable.
 type Clock struct{ pieces []clockPiece }
 
-// clockPiece is a piece of a Clock, from a moment on.
+// clockPiece holds a piece of a Clock, from a moment on.
 type clockPiece struct {
 	wall     time.Time
 	virtual  vtime.Time
@@ -58,7 +58,7 @@ func (c *Clock) slowed(now time.Time, slowdown float64) *Clock {
 	return &Clock{append(c.pieces[:len(c.pieces):len(c.pieces)], clockPiece{now, c.Virtual(now), slowdown})}
 }
 
-// stalled returns the clock put off: virtual time stands still for so long.
+// stalled returns the clock delayed: virtual time stands still for the given time.
 func (c *Clock) stalled(d time.Duration) *Clock {
 	pieces := append([]clockPiece(nil), c.pieces...)
 	for i := range pieces {

@@ -1,20 +1,16 @@
-// Package wallclock drives a fabric by the wall clock, so that programs in its hosts can use it. A Driver takes the engine's
-// steps as the wall reaches their times, and programs' frames as they come; Clock says what virtual time it is, Status
-// how well the machine follows. It is Linux's: elsewhere the package is empty.
+// Package wallclock drives a fabric by the wall clock, so that programs on its hosts can use it. A Driver executes the
+// engine's steps when the wall clock reaches their times, and accepts programs' frames as they arrive. Clock converts to
+// virtual time; Status reports how well the machine keeps up. The package is empty except on Linux.
 //
 // Life cycle: New takes an engine that was made with plane.Features.Live, and the kernel plane that was opened for the
-// same; Adapt, if the slow-down may rise; then Run, in a goroutine of its own, until its context is cancelled or the
-// plane fails. After Run has returned, Check does the final check of the engine's invariants. The plane is closed last.
+// same. Call Adapt if the slow-down may rise, then Run, in its own goroutine, until its context is cancelled or the
+// plane fails. After Run has returned, Check makes the final check of the engine's invariants. Close the plane last.
 //
-//   - While Run runs, other goroutines reach the engine by Driver.Do alone, and Clock and Steps need no Do. A function
-//     given to Do holds up
-//     virtual time as long as it takes: it must not wait for the network, a terminal, or another Do.
-//   - Run takes a processor for itself, at real-time priority for as long as the machine lets it. It gives that back as
-//     it returns, so wait
-//     for it.
-//   - Do returns ErrEnded once Run has returned. It does not return at all if a congestion control does not come back
-//     from a call:
+//   - While Run runs, other goroutines access the engine only through Driver.Do. Clock and Steps need no Do. A function
+//     given to Do delays virtual time while it runs: it must not wait for the network, a terminal, or another Do.
+//   - Run occupies a processor, at real-time priority while the machine permits it. It restores the priority as it
+//     returns, so wait for it.
+//   - Do returns ErrEnded once Run has returned. It never returns if a call of a congestion control does not return;
 //     Steps then stays as it is.
-//   - Where programs take part, no two runs are equal: their fingerprints say nothing. What the machine is late by is
-//     in Status.
+//   - If programs take part, no two runs are equal: do not compare their fingerprints. Status has the machine's lateness.
 package wallclock

@@ -54,7 +54,7 @@ type Driver struct {
 	lost     int64 // frames dropped for lack of room in the ring
 }
 
-// request is a function that runs between two events.
+// request holds a function that runs between two events.
 type request struct {
 	do   func() error
 	done chan error
@@ -64,25 +64,25 @@ type request struct {
 var ErrEnded = errors.New("the fabric has ended")
 
 const (
-	// spinBelow is the wait under which the engine spins: waking from a system call takes about that long. With 50 us it
-	// spun through all of a flow at line rate, and the kernel, which leaves a real-time thread 95 % of a processor,
+	// spinBelow sets the wait below which the engine spins: waking from a system call takes about that long. With 50 us
+	// it spun through all of a flow at line rate. The kernel, which leaves a real-time thread 95 % of a processor,
 	// stopped it for 30 ms of each second.
 	spinBelow = 10 * time.Microsecond
-	// MostLate is how far the wall clock may run ahead: TCP's minimum retransmission timeout of programs
+	// MostLate limits how far the wall clock may run ahead: TCP's minimum retransmission timeout of programs
 	// (TCP_RTO_MIN). Beyond it, virtual time stands still until the machine has caught up.
 	MostLate = 200 * time.Millisecond
-	// mostFollowing is how many more events a step does that are due as well: reading the clock and looking for other
-	// work costs as much as an event that makes no pass. Their lateness is counted to the step's end, which is late by
-	// that many passes at most.
+	// mostFollowing limits the additional due events of a step: reading the clock and looking for other work costs as
+	// much as an event that makes no pass. Their lateness is counted to the step's end, which is late by that many
+	// passes at most.
 	mostFollowing = 7
-	// mostLateness is the largest lateness that a histogram distinguishes, in ns.
+	// mostLateness sets the largest lateness that a histogram distinguishes, in ns.
 	mostLateness = int64(time.Hour)
 )
 
-// noPort is no port of a fabric.
+// noPort stands for no port of a fabric.
 const noPort = -1
 
-// New drives an engine with plane.Features.Live, on its plane.
+// New returns a driver for an engine with plane.Features.Live, on its plane.
 func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error) {
 	if !p.Live() {
 		return nil, errors.New("the plane was not opened for a live fabric")
@@ -107,8 +107,8 @@ func New(e *engine.Engine, p kernel.LivePlane, slowdown float64) (*Driver, error
 // Engine returns the engine. While Run runs, only functions given to Do may use it.
 func (l *Driver) Engine() *engine.Engine { return l.engine }
 
-// Adapt raises the slow-down while more than 1 % of the events and programs' frames are later than tooLate of
-// virtual time. It calls told for each change, between two events. Call it before Run.
+// Adapt raises the slow-down while more than 1 % of the events and programs' frames are later than tooLate of virtual
+// time. It calls notify for each change, between two events. Call it before Run.
 func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to float64, why string)) {
 	l.pace, l.raised = &pace{tooLate: tooLate}, told
 }
@@ -181,7 +181,7 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 	}
 }
 
-// step does the next due work; worked is false if there was none.
+// step does the next due work. worked is false if there was none.
 func (l *Driver) step(now time.Time) (worked bool, err error) {
 	e := l.engine
 	if l.intake(noPort, now) { // before virtual time moves: frames are due when they came
@@ -257,7 +257,7 @@ func (l *Driver) adapt(now time.Time) {
 	}
 }
 
-// intake sends the frames of programs into the fabric, at their time of arrival; those of the given port at the
+// intake sends the frames of programs into the fabric at their time of arrival, but frames of the given port at the
 // engine's time.
 func (l *Driver) intake(port int, now time.Time) (some bool) {
 	for range kernel.ProgramSlots {
@@ -292,7 +292,7 @@ func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	return late
 }
 
-// replies reads the frames that a host's kernel answered within the pass, and gives them the time of the pass,
+// replies reads the frames that a host's kernel answered within the pass, and stamps them with the time of the pass,
 // however late the machine is.
 func (l *Driver) replies(port int) { l.intake(port, time.Now()) }
 
@@ -353,8 +353,8 @@ func (l *Driver) end(err error) {
 	}
 }
 
-// Check returns the final check of the invariants, once Run has ended; see Engine.Check. A plane that failed left a
-// frame halfway, and so did a congestion control that panicked: they cannot be checked then.
+// Check returns the final check of the invariants, once Run has ended; see Engine.Check. It checks nothing after a
+// plane failed, or a congestion control panicked, in the middle of a frame.
 func (l *Driver) Check() []engine.Violation {
 	if l.broken {
 		return l.engine.Broken()

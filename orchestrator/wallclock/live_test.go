@@ -107,11 +107,11 @@ func (f *liveFabric) run(t testing.TB, node string, command ...string) string {
 	defer programs.End()
 	nodes := kernel.NewNodes(f.fabric, programs, false, "")
 	defer nodes.Close()
-	place, err := nodes.Place(f.plan.NodeByName(node).ID)
+	location, err := nodes.Location(f.plan.NodeByName(node).ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kernel.RunIn(place, cmd, nil); err != nil {
+	if err := kernel.RunIn(location, cmd, nil); err != nil {
 		t.Fatalf("%s: %v: %v\n%s", node, command, err, &out)
 	}
 	return out.String()

@@ -10,10 +10,10 @@ import (
 )
 
 // pace measures whether the machine keeps up with the clock, by the share of late events in consecutive spans of
-// wall-clock time, and says when virtual time should slow down. Slowing down is permanent: otherwise the slow-down
-// of a machine that is busy now and then would change all the time.
+// wall-clock time, and decides when to slow virtual time down. Slowing down is permanent: otherwise the slow-down of a
+// machine that is busy now and then would change all the time.
 type pace struct {
-	// tooLate is the tolerated lateness of an event or a program's frame, in virtual time.
+	// tooLate sets the tolerated lateness of an event or a program's frame, in virtual time.
 	tooLate   vtime.Time
 	until     time.Time // end of the span
 	seen      int64     // events and frames in the span
@@ -22,13 +22,13 @@ type pace struct {
 }
 
 const (
-	// paceSpan is the length of a span in wall-clock time.
+	// paceSpan sets the length of a span in wall-clock time.
 	paceSpan = 100 * time.Millisecond
-	// lateShare is the share of late events that makes a span late. The verdict warns of the same share.
+	// lateShare sets the share of late events that makes a span late. The verdict warns of the same share.
 	lateShare = 0.01
-	// leastSeen is the minimum number of events and frames for judging a span.
+	// leastSeen sets the minimum number of events and frames for judging a span.
 	leastSeen = 50
-	// lateSpansToRaise is the number of consecutive late spans that raise the slow-down.
+	// lateSpansToRaise sets the number of consecutive late spans that raise the slow-down.
 	lateSpansToRaise = 2
 	// mostSlowdown limits the slow-down: a microsecond of virtual time takes a second.
 	mostSlowdown = 1e6

@@ -41,7 +41,7 @@ func PassCost(c engine.Config) (time.Duration, error) {
 	return plane + hop, err
 }
 
-// threadTime returns the processor time that the thread has had.
+// threadTime returns the processor time that the thread has used.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -50,13 +50,13 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// sender is a host that sends in the measurements, with its state.
+// sender describes a host that sends in the measurements, with its state.
 type sender struct {
 	from, to topologies.NodeID
 	ports    paths.Ports
 }
 
-// senders returns the hosts that send at the load that the slow-down is chosen for, each to a distant host by
+// senders returns the hosts that send at the load for which the slow-down is chosen, each to a host that is distant by
 // number.
 func senders(plan *topologies.Plan) (all []sender) {
 	hosts := plan.Hosts
@@ -67,8 +67,8 @@ func senders(plan *topologies.Plan) (all []sender) {
 	return all
 }
 
-// kernelCost returns what a pass through the kernel takes, into the switches that the senders are at, of data
-// packets and ACKs in turn.
+// kernelCost returns the time of a pass through the kernel, into the senders' switches, with data packets and ACKs in
+// turn.
 func kernelCost(c engine.Config) (time.Duration, error) {
 	const passes, batch = 4000, 500
 	plan, state := c.Plan, c.Plane.State()
@@ -122,7 +122,7 @@ func kernelCost(c engine.Config) (time.Duration, error) {
 	return best, nil
 }
 
-// hopCost returns what an engine takes for a hop, with the pipelines in this process, driven as a live fabric's.
+// hopCost returns the engine's time for a hop, with the pipelines in this process, driven like a live fabric's.
 func hopCost(c engine.Config) (time.Duration, error) {
 	const packets, batches = 2000, 4
 	plan := c.Plan
@@ -163,8 +163,8 @@ func hopCost(c engine.Config) (time.Duration, error) {
 	return best, nil
 }
 
-// edgeCost returns the share of a link in what it takes to send a frame into a host. What a host sends is the work
-// of its programs until the engine takes it.
+// edgeCost returns the time of sending a frame into a host, divided by the links of its path. The time of sending from
+// a host belongs to its programs until the engine receives the frame.
 func edgeCost(c engine.Config) (time.Duration, error) {
 	const frames, batch = 2000, 500
 	plan, p := c.Plan, c.Plane.(*kernel.ProcessPlane)

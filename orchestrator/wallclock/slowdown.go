@@ -12,10 +12,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// liveLoad is the load that a slow-down is chosen for: of the hosts, a quarter sends at line rate, each packet
-// answered, and that takes so much of a processor. On a machine of two processors with a load of 12, one event in a
-// hundred is later than a seventh of the shortest round trip where it takes two thirds, and than nearly all of it where
-// it takes four fifths (docs/decisions/059-live-cost.md).
+// liveSenders and liveShare define the load for which a slow-down is chosen: this share of the hosts sends at line
+// rate, with an answer to each packet, and the engine uses this share of a processor. On a machine of two processors
+// with a load of 12, one event in a hundred is later than a seventh of the shortest round trip if the engine uses two
+// thirds of a processor. If it uses four fifths, one in a hundred is later than nearly all of the round trip
+// (docs/decisions/059-live-cost.md).
 const liveSenders, liveShare = 0.25, 0.6
 
 // FittingSlowdown returns the rounded slow-down with which a machine with this cost per frame and link can keep up
@@ -43,7 +44,7 @@ func HostLoad(plan *topologies.Plan) float64 {
 	return rate / float64(len(plan.Hosts)) * answered * float64(links) / float64(max(1, pairs))
 }
 
-// wakesWithin is the time within which a real-time thread nearly always wakes, even on a busy machine.
+// wakesWithin sets the time within which a real-time thread nearly always wakes, even on a busy machine.
 const wakesWithin = 100 * time.Microsecond
 
 // WakingSlowdown returns the rounded slow-down at which such a wake-up takes at most half of a round trip.
@@ -57,7 +58,7 @@ func RoundSlowdown(least float64) float64 {
 	return roundUp(least, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 }
 
-// roundUp returns the least of some numbers times a power of ten that is at least another, and 1.
+// roundUp returns the least product of a step and a power of ten that is at least least, and 1.
 func roundUp(least float64, steps ...float64) float64 {
 	for power := 1.0; ; power *= 10 {
 		for _, step := range steps {

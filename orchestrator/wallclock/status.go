@@ -11,13 +11,13 @@ import (
 // Status reports how well the machine keeps up with the wall clock.
 type Status struct {
 	Slowdown float64
-	// First is the slow-down at the start. Driver.Adapt may have raised it since.
+	// First holds the slow-down at the start. Driver.Adapt may have raised it since.
 	First   float64
 	Virtual vtime.Time // now
 	Wall    time.Duration
-	// LatenessP50 and LatenessP99 are the delays of events after their time, in virtual time.
+	// LatenessP50 and LatenessP99 hold percentiles of the delays of events after their time, in virtual time.
 	LatenessP50, LatenessP99 vtime.Time
-	// Late is the number of events in that statistic, LateSum the sum of their lateness.
+	// Late counts the events in that statistic; LateSum is the sum of their lateness.
 	Late    int64
 	LateSum vtime.Time
 	// Frames counts the frames that programs have sent. FrameP50, FrameP99 and FrameMax are their wall-clock delays
@@ -25,9 +25,9 @@ type Status struct {
 	Frames                       int64
 	FrameP50, FrameP99, FrameMax time.Duration
 	FrameSum                     time.Duration // sum over all frames
-	// Busy is the share of time, 0 to 1, in which the engine was not waiting.
+	// Busy holds the share of time, 0 to 1, in which the engine was not waiting.
 	Busy float64
-	// Stalled is the time for which virtual time stood still because the machine was more than 200 ms late.
+	// Stalled sums the time for which virtual time stood still because the machine was more than 200 ms late.
 	Stalled time.Duration
 	// Lost counts programs' frames dropped for lack of room in the kernel's ring.
 	Lost int64

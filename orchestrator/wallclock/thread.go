@@ -13,30 +13,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preferred keeps the thread that the engine's goroutine is on, whichever that is, one that wakes on time: with exact
-// timers, and before the programs that send into the fabric. It needs a real-time policy, as among normal threads even
-// the nicest waits for milliseconds on a machine that is busy; the kernel keeps those from taking a processor whole
-// (sched_rt_runtime_us), and with one processor alone there would be none left for the programs. Where it may not, the
-// fabric is late more often, and says so.
+// preferred makes the current thread of the engine's goroutine wake on time: with exact timers, and before the programs
+// that send into the fabric. It needs a real-time policy. Among normal threads even the nicest waits for milliseconds
+// on a busy machine. The kernel keeps real-time threads from using a whole processor (sched_rt_runtime_us). With only
+// one processor there would be none left for the programs, so the policy is not used. Without it the fabric is late
+// more often, and reports that.
 //
-// The goroutine is not locked to its thread, and sleeps in raw system calls. Go's scheduler is run by normal threads,
-// which wait for a processor on a busy machine, and a real-time thread that waits for one of them waits as long: for
-// some 50 ms whenever a locked goroutine is preempted (each 10 ms), as another thread has to hand it back; for the 950
-// ms of sched_rt_runtime_us where the thread comes back from a system call that Go knows of as the normal thread that
-// watches those (sysmon) is about to look at it: it spins on the processor that the other needs. A goroutine that is
-// preempted unlocked is taken up again by its own thread. That is one real-time thread at any time.
+// The goroutine is not locked to its thread, and sleeps in raw system calls. Normal threads run Go's scheduler. They
+// wait for a processor on a busy machine, and a real-time thread that waits for one of them waits as long. It would
+// wait for some 50 ms whenever a locked goroutine is preempted (each 10 ms), as another thread has to hand it back. It
+// would wait for the 950 ms of sched_rt_runtime_us if it returned from a system call that Go tracks while the normal
+// thread that watches those (sysmon) is about to check it: it would spin on the processor that the other needs. A
+// goroutine that is preempted unlocked is resumed by its own thread. That is one real-time thread at any time.
 //
-// A thread that cannot keep up anyway never waits, and would take its processor from all others, but for the 5 % that
-// the kernel leaves them: two such fabrics would make a machine of two processors 20 times slower. It is a normal one
-// meanwhile.
+// A thread that cannot keep up anyway never waits. It would take its processor from all others, except for the 5 % that
+// the kernel leaves them: two such fabrics would make a machine of two processors 20 times slower. So it becomes a
+// normal thread meanwhile.
 type preferred struct {
-	tid      int             // 0 if none
+	tid      int             // 0: none
 	before   *unix.SchedAttr // previous attributes of that thread; nil if unchanged
 	looked   time.Time
 	givesWay bool
 }
 
-// followEvery is the longest time for which the engine may run on another thread before that gets the priority.
+// followEvery limits how long the engine may run on another thread before that thread gets the priority.
 const followEvery = 100 * time.Microsecond
 
 // follow raises the priority of the thread that runs the goroutine.
@@ -86,10 +86,10 @@ func (p *preferred) release() {
 	p.before = nil
 }
 
-var processors sync.Mutex // the number of Go's
+var processors sync.Mutex // serialises changes of GOMAXPROCS
 
-// addProcessor changes how many threads may run Go code at a time. One that sleeps in a raw system call counts as one
-// of them.
+// addProcessor changes how many threads may run Go code at a time. A thread that sleeps in a raw system call counts as
+// one of them.
 func addProcessor(n int) {
 	processors.Lock()
 	defer processors.Unlock()

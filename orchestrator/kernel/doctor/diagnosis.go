@@ -1,28 +1,28 @@
 package doctor
 
-// Diagnosis is what Diagnose found out about a machine.
+// Diagnosis holds the results of Diagnose for a machine.
 type Diagnosis struct {
-	Works  bool    `json:"works"` // whether the kernel plane does
+	Works  bool    `json:"works"` // the kernel plane works on it
 	Kernel string  `json:"kernel"`
 	Checks []Check `json:"checks"`
 }
 
-// Check is one thing looked at.
+// Check holds the result of one check.
 type Check struct {
 	Name   string      `json:"name"`
 	Status CheckStatus `json:"status"`
 	Found  string      `json:"found"`
-	Remedy string      `json:"remedy,omitempty"` // what to do about it
+	Remedy string      `json:"remedy,omitempty"` // how to fix it
 }
 
-// CheckStatus is what a check came to.
+// CheckStatus grades the result of a check.
 type CheckStatus string
 
-// What checks come to.
+// Results of checks.
 const (
 	CheckFine    CheckStatus = "ok"
-	CheckNote    CheckStatus = "note"    // nothing to do about it
+	CheckNote    CheckStatus = "note"    // no action needed
 	CheckWarning CheckStatus = "warning" // works, but not for all fabrics or not fast
 	CheckMissing CheckStatus = "missing" // the kernel plane cannot work
-	CheckSkipped CheckStatus = "skipped" // for want of something before it
+	CheckSkipped CheckStatus = "skipped" // an earlier check failed
 )

@@ -1,2 +1,3 @@
-// Package doctor finds out whether a machine can run the kernel plane: it looks at little and tries much.
+// Package doctor checks whether a machine can run the kernel plane. It mostly tries things, rather than reading
+// versions.
 package doctor

@@ -21,12 +21,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// largeFabric is the devices that limits are compared with: 1024 hosts and the switches of a fat-tree that has room for
-// them (k = 16).
+// largeFabric sets the number of devices that limits are compared with: 1024 hosts and the switches of the smallest
+// fat-tree for them (k = 16).
 const largeFabric = 1024 + 320
 
-// Diagnose finds out whether this machine can run the kernel plane. It looks at little and tries much: programs are
-// loaded and a fabric of two hosts is built and driven, as versions and configurations promise more than they keep.
+// Diagnose checks whether this machine can run the kernel plane. It mostly tries things: it loads programs, and builds
+// and drives a fabric of two hosts. Versions and configurations are unreliable.
 func Diagnose() *Diagnosis {
 	d := &Diagnosis{Kernel: kernel.Release()}
 	d.add(checkKernel(d.Kernel))
@@ -65,7 +65,7 @@ func Diagnose() *Diagnosis {
 	return d
 }
 
-// add adds a check. One lack makes several fail: its remedy is told once.
+// add adds a check. If one cause makes several checks fail, only the first shows its remedy.
 func (d *Diagnosis) add(c Check) {
 	for _, before := range d.Checks {
 		if c.Remedy != "" && c.Remedy == before.Remedy {
@@ -75,7 +75,7 @@ func (d *Diagnosis) add(c Check) {
 	d.Checks = append(d.Checks, c)
 }
 
-// check tries something that the kernel plane cannot do without.
+// check tries a feature that the kernel plane requires.
 func check(name string, probe func() (string, error)) Check {
 	found, err := probe()
 	if err == nil {
@@ -88,7 +88,7 @@ func check(name string, probe func() (string, error)) Check {
 	return c
 }
 
-// firstLine keeps a verifier's log, thousands of lines, out of the table.
+// firstLine returns an error's first line. It keeps a verifier's log, thousands of lines, out of the table.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
@@ -160,7 +160,8 @@ func probeFabric(way kernel.Hooks) (found string, err error) {
 		up.Round(time.Millisecond), e.Passes), nil
 }
 
-// checkTCX: clsact serves where there is no TCX, and all but the smallest fabrics anyway.
+// checkTCX checks whether a fabric works with TCX. It is optional: without it, and for all but the smallest fabrics,
+// clsact is used.
 func checkTCX() Check {
 	found, err := probeFabric(kernel.HooksTCX)
 	switch {
@@ -198,7 +199,7 @@ func checkNamespaceLimit() Check {
 	}
 }
 
-// checkJIT: without it the pipelines are interpreted.
+// checkJIT checks whether the kernel compiles BPF programs. Otherwise it interprets the pipelines.
 func checkJIT() Check {
 	// The initial network namespace alone has the file.
 	if on, ok := kernel.Sysctl("net/core/bpf_jit_enable"); !ok || on != 0 {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Powers is a set of capabilities (capabilities(7)): bit n for the n-th.
-type Powers uint64
+// Capabilities is a set of capabilities (capabilities(7)): bit n for the n-th.
+type Capabilities uint64
 
-// AllPowers are those that the starting process has.
-const AllPowers Powers = 1<<64 - 1
+// AllCapabilities are those that the starting process has.
+const AllCapabilities Capabilities = 1<<64 - 1
 
-// PowersOf returns the capabilities with these numbers (CAP_... of linux/capability.h).
-func PowersOf(numbers ...int) (p Powers) {
+// CapabilitiesOf returns the capabilities with these numbers (CAP_... of linux/capability.h).
+func CapabilitiesOf(numbers ...int) (p Capabilities) {
 	for _, n := range numbers {
 		p |= 1 << n
 	}
@@ -23,16 +23,16 @@ func PowersOf(numbers ...int) (p Powers) {
 }
 
 // String returns the set in hexadecimal digits, as in /proc/PID/status.
-func (p Powers) String() string { return strconv.FormatUint(uint64(p), 16) }
+func (p Capabilities) String() string { return strconv.FormatUint(uint64(p), 16) }
 
-func parsePowers(s string) (Powers, error) {
+func parseCapabilities(s string) (Capabilities, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
-	return Powers(n), err
+	return Capabilities(n), err
 }
 
 // limit takes all others from the calling thread and from whatever program it becomes, root's included.
-func (p Powers) limit() error {
-	if p == AllPowers {
+func (p Capabilities) limit() error {
+	if p == AllCapabilities {
 		return nil
 	}
 	for n := 0; ; n++ {
