@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// forward connects a port of the machine to a port of a host: from an IPv6 address by IPv6, and IPv4 connections
-// that no socket there accepts.
+// forward connects a port of the machine to a port of a host. It connects by IPv6 for an IPv6 address, and for IPv4
+// connections that no socket on the host accepts.
 func (gw *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
 	to := netip.AddrPortFrom(host.Addr, f.Port)
 	to6 := netip.AddrPortFrom(topologies.IPv6(host.Addr), f.Port)
@@ -69,11 +69,11 @@ func connect(file *os.File, to netip.AddrPort) error {
 		return err
 	}
 	_ = file.SetDeadline(time.Now().Add(dialTimeout))
-	begun := false
+	started := false
 	var failed error
 	err = raw.Write(func(fd uintptr) (done bool) {
-		if !begun {
-			begun = true
+		if !started {
+			started = true
 			failed = unix.Connect(int(fd), sockaddr(to))
 			return failed != unix.EINPROGRESS
 		}
@@ -94,8 +94,7 @@ func connect(file *os.File, to netip.AddrPort) error {
 	return errors.Join(err, failed)
 }
 
-// exchange forwards datagrams: those of each sender through a connection of their own, and answers back to the
-// sender.
+// exchange forwards datagrams. Each sender gets its own connection, and answers go back to that sender.
 func (gw *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
 	gw.keep(l)
 	gw.work.Go(func() {
@@ -109,8 +108,8 @@ func (gw *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn
 			}
 			for waiting := true; waiting; {
 				select {
-				case gone := <-ended:
-					delete(senders, gone)
+				case finished := <-ended:
+					delete(senders, finished)
 				default:
 					waiting = false
 				}

@@ -31,11 +31,11 @@ var (
 	inside      = netip.MustParsePrefix("198.18.0.0/15")
 )
 
-// Interface is the name of that interface on hosts.
+// Interface names the outside interface on hosts.
 const Interface = "eth0"
 
-// gate is a network namespace between hosts and the machine. All addresses are local there, and one socket receives
-// connections to all ports.
+// gate represents a network namespace between hosts and the machine. All addresses are local there, and one socket
+// receives connections to all ports.
 type gate struct {
 	namespace netns.NsHandle
 	closers   []io.Closer
@@ -75,7 +75,7 @@ func (gw *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.
 	if err := gw.gate.restoreRoutes(hosts, namespace, six); err != nil {
 		return err
 	}
-	var sockets []*os.File // of each family connections', then datagrams'
+	var sockets []*os.File // per family: for connections, then for datagrams
 	for _, family := range families {
 		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM} {
 			s, err := gateSocket(int(ns), family, kind)
@@ -104,8 +104,8 @@ func (gw *Gateway) openGate(hosts []*topologies.Node, namespace func(topologies.
 	return nil
 }
 
-// prepareGate makes all addresses local to the namespace, in which the thread is, except those of hosts; for IPv6
-// too if six is set.
+// prepareGate makes all addresses except those of hosts local to the namespace, in which the thread is. If six is set,
+// it includes IPv6.
 func prepareGate(six bool) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -201,7 +201,7 @@ func (g *gate) restoreRoutes(hosts []*topologies.Node, namespace func(topologies
 				if peer != kernel.AnyPeer && peer != peers[n] {
 					continue
 				}
-				_ = kernel.In(namespace(h.ID), func() error { // or it is gone, or down again
+				_ = kernel.In(namespace(h.ID), func() error { // or it has ended, or is down again
 					own, err := netlink.LinkByName(Interface)
 					if err != nil {
 						return err
@@ -239,7 +239,7 @@ func leadIn(n int, six bool) error {
 	})
 }
 
-// gateSocket returns a socket of the gate's that may have any address; one for connections listens.
+// gateSocket returns a socket of the gate that accepts any local address. A socket for connections listens.
 func gateSocket(namespace, family, kind int) (*os.File, error) {
 	fd, err := kernel.SocketIn(namespace, family, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -262,7 +262,7 @@ func gateSocket(namespace, family, kind int) (*os.File, error) {
 	return file, nil
 }
 
-// gatePort is an arbitrary port: takeAll directs the traffic of all other ports to its sockets.
+// gatePort holds an arbitrary port: takeAll directs the traffic of all other ports to its sockets.
 const gatePort = 1
 
 func unspecified(family int) netip.Addr {
@@ -284,7 +284,7 @@ func anyAddress(fd, family int, a netip.AddrPort) error {
 	return errors.Join(append(errs, unix.Bind(fd, sockaddr(a)))...)
 }
 
-// familyOf returns the family of an address's sockets.
+// familyOf returns the address family of an address.
 func familyOf(a netip.Addr) int {
 	if a.Is4() {
 		return unix.AF_INET
@@ -356,7 +356,7 @@ func (g *gate) takeAll(files []*os.File) error {
 	return nil
 }
 
-// errNowhere means that hosts cannot reach an address.
+// errNowhere reports an address that hosts cannot reach.
 var errNowhere = errors.New("not an address of the machine's network")
 
 // dialOut connects to a host's destination. The gate's own address means the machine's name server.
@@ -387,7 +387,7 @@ func nameServer() netip.AddrPort {
 	return netip.MustParseAddrPort("127.0.0.1:53")
 }
 
-// relay forwards datagrams of hosts, and the answers.
+// relay forwards datagrams of hosts, and the answers to them.
 func (gw *Gateway) relay(l *net.UDPConn, namespace int) {
 	type pair struct{ from, to netip.AddrPort }
 	gw.keep(l)
@@ -402,8 +402,8 @@ func (gw *Gateway) relay(l *net.UDPConn, namespace int) {
 			}
 			for waiting := true; waiting; {
 				select {
-				case gone := <-ended:
-					delete(sessions, gone)
+				case finished := <-ended:
+					delete(sessions, finished)
 				default:
 					waiting = false
 				}
@@ -455,7 +455,7 @@ func (gw *Gateway) relay(l *net.UDPConn, namespace int) {
 	})
 }
 
-// destination returns where a datagram was sent to (IP_ORIGDSTADDR, ip(7), and IPV6_ORIGDSTADDR).
+// destination returns the original destination of a datagram (IP_ORIGDSTADDR, ip(7), and IPV6_ORIGDSTADDR).
 func destination(control []byte) (to netip.AddrPort, ok bool) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {

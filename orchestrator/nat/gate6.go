@@ -27,8 +27,8 @@ func insideAddress6(n int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// machineHasIPv6 reports whether the machine has a route to the addresses that IPv6 networks have (RFC 4291, section
-// 2.4). Nothing is sent.
+// machineHasIPv6 reports whether the machine has a route to the addresses of IPv6 networks (RFC 4291, section 2.4). It
+// sends nothing.
 func machineHasIPv6() bool {
 	conn, err := net.Dial("udp6", "[2000::1]:9")
 	if err == nil {
@@ -53,7 +53,7 @@ func enableIPv6(name string) error {
 	return nil
 }
 
-// prepareGate6 returns prepareGate of IPv6.
+// prepareGate6 does for IPv6 what prepareGate does for IPv4.
 func prepareGate6(lo netlink.Link) error {
 	if err := enableIPv6(lo.Attrs().Name); err != nil {
 		return err
@@ -73,7 +73,7 @@ func single6(a netip.Addr) *net.IPNet {
 	return &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(128, 128)}
 }
 
-// hardware returns the link-layer address of an end of the n-th host's interface: neither end has to ask for the
+// hardware returns the link-layer address of an end of the n-th host's interface. So neither end has to resolve the
 // other's.
 func hardware(gate bool, n int) net.HardwareAddr {
 	a := net.HardwareAddr{0x02, 0xff, 0, 0, byte(n >> 8), byte(n)}
@@ -99,7 +99,7 @@ func addressOut6(own netlink.Link, n int) error {
 	return netlink.AddrAdd(own, &netlink.Addr{IPNet: single6(insideAddress6(n)), Flags: unix.IFA_F_NODAD})
 }
 
-// routeOut6 returns routeOut of IPv6.
+// routeOut6 adds IPv6 routes to the outside interface of the n-th host.
 func routeOut6(own netlink.Link, n int) error {
 	if err := neighbour(own, gateway6, hardware(true, n)); err != nil {
 		return fmt.Errorf("make the gate its neighbour: %w", err)

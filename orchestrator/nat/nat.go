@@ -17,11 +17,11 @@ const (
 	// mostConnections limits the forwarded connections, and mostSessions the exchanges of datagrams, each with two
 	// sockets.
 	mostConnections, mostSessions = 256, 256
-	// dialTimeout is how long the other end has to accept a connection.
+	// dialTimeout limits how long the other end may take to accept a connection.
 	dialTimeout = 10 * time.Second
-	// idleTimeout is the idle time that ends an exchange of datagrams (RFC 4787, REQ-5, requires at least 2 min).
+	// idleTimeout sets the idle time that ends an exchange of datagrams (RFC 4787, REQ-5, requires at least 2 min).
 	idleTimeout = 2 * time.Minute
-	// largestDatagram is UDP's maximum.
+	// largestDatagram holds UDP's maximum, in bytes.
 	largestDatagram = 1 << 16
 )
 
@@ -34,19 +34,19 @@ type Config struct {
 
 // Gateway connects hosts to the machine's network.
 type Gateway struct {
-	mutex    sync.Mutex
-	open     map[io.Closer]bool
-	closed   bool
-	work     sync.WaitGroup
-	places   chan struct{} // limits connections
-	sessions chan struct{} // limits exchanges of datagrams
-	gate     *gate         // nil if no host reaches the machine's network
+	mutex       sync.Mutex
+	open        map[io.Closer]bool
+	closed      bool
+	work        sync.WaitGroup
+	connections chan struct{} // limits connections
+	sessions    chan struct{} // limits exchanges of datagrams
+	gate        *gate         // nil if no host reaches the machine's network
 }
 
 // Open connects the hosts for which the plan requests it. An error about a port has its position in the file.
 func Open(c Config) (*Gateway, error) {
 	gw := &Gateway{
-		open: map[io.Closer]bool{}, places: make(chan struct{}, mostConnections),
+		open: map[io.Closer]bool{}, connections: make(chan struct{}, mostConnections),
 		sessions: make(chan struct{}, mostSessions),
 	}
 	var inside []*topologies.Node
@@ -120,14 +120,14 @@ func (gw *Gateway) pass(l net.Listener, dial func(local netip.AddrPort) (net.Con
 				continue
 			}
 			select {
-			case gw.places <- struct{}{}:
+			case gw.connections <- struct{}{}:
 			default:
 				reset(conn)
 				continue
 			}
 			gw.keep(conn)
 			gw.work.Go(func() {
-				defer func() { <-gw.places }()
+				defer func() { <-gw.connections }()
 				defer gw.drop(conn)
 				local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 				if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Events of the connection manager, as enum rdma_cm_event_type has them.
+// Events of the connection manager, numbered as in enum rdma_cm_event_type.
 const (
 	cmAddressResolved = 0
 	cmRouteResolved   = 2
@@ -33,68 +33,68 @@ const (
 	rejectedConsumer  = 28
 )
 
-// firstEphemeral is the first of the ports that ends without one get.
+// firstEphemeral starts the range of ports for ends that request none.
 const firstEphemeral = 0xc000
 
-// maxPending is how many requests to connect a listener has that its program has not answered.
+// maxPending limits the unanswered connection requests of a listener.
 const maxPending = 128
 
-// messageBytes is a frame with a message of the connection manager: a management datagram of 256 bytes over IPv6,
-// without FCS.
+// messageBytes sets the size of a frame with a message of the connection manager: a management datagram of 256 bytes
+// over IPv6, without FCS.
 const messageBytes = 14 + 40 + 8 + 12 + 8 + 256 + 4
 
-// listenGrace is how long a request waits for its port's listener, in wall-clock time. A program that is about to
-// listen may be late on a busy machine, by more than the fabric's round trip.
+// listenGrace limits how long a request waits for its port's listener, in wall-clock time. On a busy machine a program
+// may start to listen later than the request arrives, by more than the fabric's round trip.
 const listenGrace = 500 * time.Millisecond
 
-// manager is the connection manager of all hosts. Its messages do not cross the fabric. Each arrives after the delay of
-// an idle path, in virtual time, so that none overtakes the acknowledgements and data that an idle fabric has delivered
-// to the program that it answers.
+// manager implements the connection manager of all hosts. Its messages do not cross the fabric. Each arrives after the
+// delay of an idle path, in virtual time, so that none overtakes the acknowledgements and data that an idle fabric has
+// delivered before to the program that it answers.
 type manager struct {
 	server *Server
-	// without contention while the engine runs: all but the end of connections is on its goroutine then
+	// never contended while the engine runs: except for the end of connections, all users run on its goroutine
 	mutex     sync.Mutex
-	engine    *engine.Engine // nil: it has ended
+	engine    *engine.Engine // nil: the engine has ended
 	listening map[service]*cmID
-	due       map[vtime.Time][]func()          // what arrives, by the time
-	early     map[service]map[*cmID]parameters // requests without a listener yet
+	due       map[vtime.Time][]func()          // messages by time of arrival
+	early     map[service]map[*cmID]parameters // requests that wait for a listener
 	ports     uint16
 }
 
-// service is what a listener is found by: ports of datagrams are others than those of connections.
+// service identifies a listener. Ports of datagrams and ports of connections are separate.
 type service struct {
 	datagrams bool
 	at        netip.AddrPort
 }
 
-// cmState is how far an id of the connection manager is.
+// cmState holds the progress of an id of the connection manager.
 type cmState uint8
 
 const (
 	cmIdle cmState = iota
 	cmBound
 	cmListening
-	cmRequesting // this end asked for a connection
-	cmRequested  // the other did
-	cmAccepted   // this end accepted, the other has not said that it knows
+	cmRequesting // this end requested a connection
+	cmRequested  // the other end requested a connection
+	cmAccepted   // this end accepted; the other has not confirmed yet
 	cmResponded  // the other end has accepted
 	cmConnected
-	cmGone
+	cmEnded
 )
 
-// cmID is an rdma_cm_id.
+// cmID represents an rdma_cm_id.
 type cmID struct {
 	connection *connection
 	handle     uint32
-	channel    *channel // its connection's
-	cookie     uint64   // 0: its program does not know it yet, or no more
+	channel    *channel // event channel of its connection
+	cookie     uint64   // 0: its program does not know it yet, or no longer
 	state      cmState
-	datagrams  bool // it resolves queue pairs for datagrams, and connects none
-	only       bool // a listener of any address is one of its family alone
+	datagrams  bool // it resolves datagram queue pairs, and makes no connection
+	only       bool // as a listener on any address, it listens only on its own address family
 	own, other netip.AddrPort
 	peer       *cmID          // nil: none, or it has ended
-	pending    map[*cmID]bool // a listener's requests that are not answered
-	listener   *cmID          // of such a request
+	pending    map[*cmID]bool // unanswered requests of a listener
+	listener   *cmID          // listener of such a request
 }
 
 func (m *manager) begin(s *Server) {
@@ -118,8 +118,8 @@ func (m *manager) hold(e *engine.Engine, f func()) {
 	f()
 }
 
-// send runs a function when a message that an id sends now arrives at the other end. There is none that arrives after
-// the engine's end.
+// send runs a function when a message that an id sends now arrives at the other end. After the engine's end no message
+// arrives.
 func (m *manager) send(id *cmID, arrive func()) {
 	e := m.engine
 	if e == nil {
@@ -142,12 +142,11 @@ func (m *manager) arrive(at vtime.Time) {
 	}
 }
 
-// oneWay returns how long a message of the connection manager takes from one interface to another when nothing else
-// is under way.
+// oneWay returns the time of a message of the connection manager from one interface to another over an idle path.
 func (s *Server) oneWay(from, to end) (t vtime.Time) {
-	path := s.Plan.PathOf(from.host, to.host, topologies.Pair{From: from.place, To: to.place})
+	path := s.Plan.PathOf(from.host, to.host, topologies.Pair{From: from.position, To: to.position})
 	if len(path) == 0 { // to the own host: by its leaf and back
-		own := s.Plan.Nodes[from.host].Ports[from.place]
+		own := s.Plan.Nodes[from.host].Ports[from.position]
 		path = []topologies.PortID{own, own}
 	}
 	for _, id := range path {
@@ -157,8 +156,8 @@ func (s *Server) oneWay(from, to end) (t vtime.Time) {
 	return t
 }
 
-// parameters are those of a connection, as they are sent: QP number, responder resources, initiator depth, retries, RNR
-// retries, type of service, private data.
+// parameters holds those of a connection, as in its messages: QP number, responder resources, initiator depth, retries,
+// RNR retries, type of service, private data.
 type parameters struct {
 	numbers [6]uint64
 	private []byte
@@ -181,9 +180,9 @@ func (r *request) private() []byte {
 	return append([]byte(nil), r.bytes(int(n))...)
 }
 
-// tell sends a program an event of an ID that it knows. It returns an error for the accept of a request that ended
-// before the program knew it.
-func (id *cmID) tell(event, status uint64, fresh *cmID, p parameters) {
+// notify sends a program an event of an ID that it knows. It returns an error for the accept of a request that ended
+// before the program learned of it.
+func (id *cmID) notify(event, status uint64, fresh *cmID, p parameters) {
 	if id.cookie == 0 {
 		return
 	}
@@ -203,7 +202,7 @@ func (id *cmID) tell(event, status uint64, fresh *cmID, p parameters) {
 		words = append(words, binary.NativeEndian.Uint64(padded))
 	}
 	if id.channel.fd >= 0 {
-		id.channel.tell(words...)
+		id.channel.notify(words...)
 	}
 }
 
@@ -214,7 +213,7 @@ func addressIn(a netip.AddrPort) uint64 {
 	return address(a.Addr())
 }
 
-// do does a request about the connection manager.
+// do executes a request to the connection manager.
 func (m *manager) do(c *connection, op uint64, r *request) reply {
 	handle := r.small()
 	if op == opCMID {
@@ -240,7 +239,7 @@ func (m *manager) do(c *connection, op uint64, r *request) reply {
 		if id.state != cmBound || !id.other.IsValid() {
 			return failed(unix.EINVAL)
 		}
-		id.tell(cmRouteResolved, 0, nil, parameters{})
+		id.notify(cmRouteResolved, 0, nil, parameters{})
 		return reply{}
 	case opCMConnect:
 		port, p := r.next(), r.parameters()
@@ -258,7 +257,7 @@ func (m *manager) do(c *connection, op uint64, r *request) reply {
 	return m.proceed(id, op, r)
 }
 
-// proceed does a request about an id that has the other end.
+// proceed executes a request about an id that has the other end.
 func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 	switch op {
 	case opCMAccept:
@@ -268,14 +267,14 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 		}
 		id.answered()
 		if id.datagrams { // each goes its own way now
-			m.part(id, func(peer *cmID) { peer.tell(cmEstablished, 0, nil, p) })
+			m.part(id, func(peer *cmID) { peer.notify(cmEstablished, 0, nil, p) })
 			break
 		}
 		id.state = cmAccepted
 		m.send(id, func() {
 			if peer := id.peer; peer != nil && peer.state == cmRequesting {
 				peer.state = cmResponded
-				peer.tell(cmConnectResponse, 0, nil, p)
+				peer.notify(cmConnectResponse, 0, nil, p)
 			}
 		})
 	case opCMReject:
@@ -284,7 +283,7 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 			return failed(unix.EINVAL)
 		}
 		id.answered()
-		m.part(id, func(peer *cmID) { peer.tell(cmRejected, rejectedConsumer, nil, parameters{private: private}) })
+		m.part(id, func(peer *cmID) { peer.notify(cmRejected, rejectedConsumer, nil, parameters{private: private}) })
 	case opCMEstablish:
 		if id.state != cmResponded {
 			return failed(unix.EINVAL)
@@ -293,22 +292,22 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 		m.send(id, func() {
 			if peer := id.peer; peer != nil && peer.state == cmAccepted {
 				peer.state = cmConnected
-				peer.tell(cmEstablished, 0, nil, parameters{})
+				peer.notify(cmEstablished, 0, nil, parameters{})
 			}
 		})
 	case opCMDisconnect:
 		if id.state != cmConnected && id.state != cmAccepted && id.state != cmResponded {
 			return failed(unix.EINVAL)
 		}
-		m.part(id, func(peer *cmID) { peer.tell(cmDisconnected, 0, nil, parameters{}) })
-		m.send(id, func() { id.tell(cmDisconnected, 0, nil, parameters{}) })
+		m.part(id, func(peer *cmID) { peer.notify(cmDisconnected, 0, nil, parameters{}) })
+		m.send(id, func() { id.notify(cmDisconnected, 0, nil, parameters{}) })
 	default:
 		return failed(unix.EINVAL)
 	}
 	return reply{}
 }
 
-// create makes an id whose events go to a channel of the connection's; 0: it has none yet.
+// create makes an id whose events go to a channel of the connection's; 0: no channel yet.
 func (m *manager) create(c *connection, handle uint32, r *request) reply {
 	cookie, service := r.next(), r.next()
 	ch, ok := c.channels[handle]
@@ -333,7 +332,7 @@ func (m *manager) add(c *connection, ch *channel, cookie uint64) *cmID {
 	return id
 }
 
-// bind gives an id an address and a port of this host: any, where they are 0.
+// bind assigns an address and a port of this host to an id. Zero values mean any address or any port.
 func (m *manager) bind(id *cmID, at netip.Addr, port uint16) reply {
 	host := id.connection.host.id
 	end, known := m.server.ends[at]
@@ -346,10 +345,10 @@ func (m *manager) bind(id *cmID, at netip.Addr, port uint16) reply {
 	}
 	id.own = netip.AddrPortFrom(at, port)
 	id.state = cmBound
-	return answer(address(at), uint64(port), uint64(end.place))
+	return answer(address(at), uint64(port), uint64(end.position))
 }
 
-// anyOf returns the address of all interfaces of a host, as listeners are found by.
+// anyOf returns the address that stands for all interfaces of a host in listening.
 func (m *manager) anyOf(id *cmID) netip.Addr {
 	ports := m.server.Plan.Nodes[id.connection.host.id].Ports
 	return m.server.Plan.Address(ports[0])
@@ -378,8 +377,8 @@ func (m *manager) listen(id *cmID) reply {
 	return reply{}
 }
 
-// listensAt returns the services at which a listener is found. One of any IPv6 address is one of any IPv4 address,
-// too, unless it is of its family alone.
+// listensAt returns the services of a listener. A listener on any IPv6 address also listens on any IPv4 address, unless
+// it is limited to its own family.
 func (m *manager) listensAt(id *cmID) (all []service) {
 	any, port := id.own.Addr(), id.own.Port()
 	if !any.IsUnspecified() {
@@ -397,7 +396,7 @@ func (m *manager) listensAt(id *cmID) (all []service) {
 	return all
 }
 
-// resolve finds this host's end of the way to an address.
+// resolve finds this host's end of the path to an address.
 func (m *manager) resolve(id *cmID, r *request) reply {
 	other := r.address()
 	if r.bad || id.state > cmBound {
@@ -411,8 +410,8 @@ func (m *manager) resolve(id *cmID, r *request) reply {
 	if id.state == cmIdle || own.IsUnspecified() {
 		own = m.anyOf(id)
 		// of the same plane, where planes are apart
-		if ports := m.server.Plan.Nodes[id.connection.host.id].Ports; int(to.place) < len(ports) {
-			own = m.server.Plan.Address(ports[to.place])
+		if ports := m.server.Plan.Nodes[id.connection.host.id].Ports; int(to.position) < len(ports) {
+			own = m.server.Plan.Address(ports[to.position])
 		}
 		if other.Is6() {
 			own = over6(own)
@@ -426,11 +425,11 @@ func (m *manager) resolve(id *cmID, r *request) reply {
 		return bound
 	}
 	id.other = netip.AddrPortFrom(other, 0)
-	id.tell(cmAddressResolved, 0, nil, parameters{})
+	id.notify(cmAddressResolved, 0, nil, parameters{})
 	return bound
 }
 
-// requested handles a request to connect that has arrived.
+// requested handles the arrival of a connection request.
 func (m *manager) requested(from *cmID, p parameters) {
 	if from.state != cmRequesting {
 		return
@@ -459,20 +458,20 @@ func (m *manager) requested(from *cmID, p parameters) {
 	id.peer, from.peer = from, id
 	// Resources and depth are each other's, seen from the other end.
 	p.numbers[1], p.numbers[2] = p.numbers[2], p.numbers[1]
-	l.tell(cmConnectRequest, 0, id, p)
+	l.notify(cmConnectRequest, 0, id, p)
 }
 
-// refuse rejects a request to connect that no listener takes.
+// refuse rejects a connection request that no listener accepts.
 func (m *manager) refuse(from *cmID) {
 	m.send(from, func() {
 		if from.state == cmRequesting {
-			from.state = cmGone
-			from.tell(cmRejected, rejectedNoService, nil, parameters{})
+			from.state = cmEnded
+			from.notify(cmRejected, rejectedNoService, nil, parameters{})
 		}
 	})
 }
 
-// nobody ends the wait of a request for a listener.
+// nobody ends a request's wait for a listener.
 func (m *manager) nobody(from *cmID) {
 	if m.unwait(from) {
 		m.refuse(from)
@@ -490,7 +489,7 @@ func (m *manager) unwait(from *cmID) bool {
 	return waits
 }
 
-// answered removes a request from those that its listener waits with.
+// answered removes an answered request from its listener's pending requests.
 func (id *cmID) answered() {
 	if id.listener != nil {
 		delete(id.listener.pending, id)
@@ -498,10 +497,10 @@ func (id *cmID) answered() {
 	}
 }
 
-// part ends an id's connection. The other end is told.
-func (m *manager) part(id *cmID, told func(peer *cmID)) {
+// part ends an id's connection, and notifies the other end.
+func (m *manager) part(id *cmID, notify func(peer *cmID)) {
 	peer := id.peer
-	id.state, id.peer = cmGone, nil
+	id.state, id.peer = cmEnded, nil
 	if peer == nil {
 		return
 	}
@@ -509,8 +508,8 @@ func (m *manager) part(id *cmID, told func(peer *cmID)) {
 		if peer.peer == id {
 			peer.peer = nil
 			peer.answered()
-			peer.state = cmGone
-			told(peer)
+			peer.state = cmEnded
+			notify(peer)
 		}
 	})
 }
@@ -544,10 +543,10 @@ func (m *manager) forget(id *cmID) {
 	requesting := id.state == cmRequesting || id.state == cmRequested
 	m.part(id, func(peer *cmID) {
 		if requesting {
-			peer.tell(cmRejected, rejectedNoService, nil, parameters{})
+			peer.notify(cmRejected, rejectedNoService, nil, parameters{})
 			return
 		}
-		peer.tell(cmDisconnected, 0, nil, parameters{})
+		peer.notify(cmDisconnected, 0, nil, parameters{})
 	})
 	m.unwait(id)
 	id.channel.users--

@@ -4,7 +4,7 @@ package verbs
 
 import "golang.org/x/sys/unix"
 
-// objects does requests about a connection's channels and ids, where it has no device.
+// objects executes a request about a connection's channels and ids that needs no device.
 func (m *manager) objects(c *connection, op uint64, r *request) reply {
 	if op == opChannel {
 		return m.makeChannel(c)
@@ -46,14 +46,14 @@ func (c *connection) closeChannel(ch *channel) {
 	c.host.quota.give(holdings{files: 1, objects: 1})
 }
 
-// nextHandle returns a free one for an id or a channel of the connection manager's.
+// nextHandle returns an unused handle for an id or a channel of the connection manager.
 func (c *connection) nextHandle() uint32 {
 	for c.idCount++; c.idCount == 0 || c.ids[c.idCount] != nil || c.channels[c.idCount] != nil; c.idCount++ {
 	}
 	return c.idCount
 }
 
-// leave ends all that a connection has.
+// leave ends all ids and channels of a connection.
 func (m *manager) leave(c *connection) {
 	for _, id := range c.ids {
 		m.forget(id)

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shared is memory that a program has too. Its size stays, whatever the program does to it.
+// shared holds memory that is shared with a program. The program cannot change its size.
 type shared struct {
 	memory []byte
-	fd     int // to be sent to the program; -1 then
+	fd     int // file to send to the program; -1 once sent
 }
 
 func newShared(name string, size int) (s *shared, err error) {
@@ -37,10 +37,10 @@ func newShared(name string, size int) (s *shared, err error) {
 	return s, nil
 }
 
-// word returns a number of 32 bits in it.
+// word returns a pointer to a 32-bit number in it.
 func (s *shared) word(offset int) *uint32 { return (*uint32)(unsafe.Pointer(&s.memory[offset])) }
 
-// give returns the file, to be sent and closed.
+// give returns the file, which the caller sends and closes.
 func (s *shared) give() int {
 	fd := s.fd
 	s.fd = -1
@@ -54,7 +54,8 @@ func (s *shared) close() {
 	_ = unix.Munmap(s.memory)
 }
 
-// page is what all completion queues of a connection have in common: a count of completions that the program sleeps on.
+// page holds the memory that all completion queues of a connection share: a count of completions, on which the program
+// sleeps.
 type page struct {
 	*shared
 	completions uint32
@@ -72,13 +73,13 @@ func (p *page) completed() {
 	}
 }
 
-// channel is what a program reads messages from: of completions, asynchronous events, or the connection manager.
+// channel carries messages to a program: completions, asynchronous events, or events of the connection manager.
 type channel struct {
 	fd    int // this end
 	users int
 }
 
-// newChannel gives this end, and the program's.
+// newChannel returns this end of a new channel, and the program's end.
 func newChannel() (own *channel, theirs int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -87,8 +88,8 @@ func newChannel() (own *channel, theirs int, err error) {
 	return &channel{fd: pair[0]}, pair[1], nil
 }
 
-// tell sends a message. One that a program does not read is lost to it.
-func (c *channel) tell(words ...uint64) {
+// notify sends a message. If the program does not read its messages, the message is lost.
+func (c *channel) notify(words ...uint64) {
 	var space [(cmEventWords + maxPrivate/8 + 1) * 8]byte
 	b := putWords(space[:0], words...)
 	unix.RawSyscall6(unix.SYS_SENDTO, uintptr(c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
@@ -97,7 +98,7 @@ func (c *channel) tell(words ...uint64) {
 
 func (c *channel) close() { _ = unix.Close(c.fd) }
 
-// When a completion queue tells its channel.
+// arming selects when a completion queue notifies its channel.
 type arming uint8
 
 const (
@@ -106,7 +107,7 @@ const (
 	armedAlways
 )
 
-// queue is a completion queue: a ring in memory that the program has too.
+// queue implements a completion queue: a ring in memory that is shared with the program.
 type queue struct {
 	*shared
 	size    uint32 // entries, a power of 2
@@ -118,18 +119,18 @@ type queue struct {
 	users   int
 }
 
-// ringSize returns how many entries a queue for so many completions has. One more tells full from empty in nobody's
-// way.
+// ringSize returns the number of entries in the ring of a queue for this many completions. At least one entry stays
+// unused, to distinguish full from empty.
 func ringSize(completions uint32) uint32 { return max(16, uint32(1)<<bits.Len32(completions)) }
 
-// completion is an entry of a ring: struct entry of verbs/c/library.h.
+// completion represents an entry of a ring: struct entry of verbs/c/library.h.
 type completion struct {
 	id                                         uint64
 	status, opcode, length, immediate, qp, src uint32
 	flags                                      uint32
 }
 
-// push puts a completion into the ring. false says that it was full: the completion is lost.
+// push puts a completion into the ring. It returns false if the ring is full: the completion is lost.
 func (q *queue) push(c *completion) bool {
 	if q.overrun || q.written-atomic.LoadUint32(q.word(ringHeader/2)) >= q.size {
 		return false
@@ -151,6 +152,6 @@ func (q *queue) notify(solicited bool) {
 	}
 	q.armed = armedNever
 	if q.channel != nil {
-		q.channel.tell(q.cookie)
+		q.channel.notify(q.cookie)
 	}
 }

@@ -12,29 +12,29 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// connection is one program's, by one open device or its connection manager.
+// connection represents a program's connection to the server: for one open device, or for its connection manager.
 type connection struct {
 	server *Server
 	host   *host
 	conn   *net.UnixConn
 
-	// On the engine's goroutine alone.
-	place   uint8 // of the device's interface
-	memory  *addressSpace
-	page    *page
-	events  *channel
-	objects map[uint32]any // *domain, *region, *channel, *queue, *receives, *pair
-	regions map[uint32]*region
-	handles uint32
-	keys    uint32
+	// Only the engine's goroutine uses these fields.
+	position uint8 // position of the device's interface on the host
+	memory   *addressSpace
+	page     *page
+	events   *channel
+	objects  map[uint32]any // *domain, *region, *channel, *queue, *receives, *pair
+	regions  map[uint32]*region
+	handles  uint32
+	keys     uint32
 
-	has holdings // beside the connection itself
+	has holdings // resources, beside the connection itself
 
-	// On the connection's goroutine.
-	opened  bool // a device
-	process int  // of the program, by its number here; 0: this process does not see it
+	// Only the connection's goroutine uses these fields.
+	opened  bool // a device is open
+	process int  // PID of the program in this PID namespace; 0: not visible
 
-	// Of the connection manager, with its mutex.
+	// The connection manager uses these fields, with its mutex.
 	ids      map[uint32]*cmID
 	channels map[uint32]*channel
 	idCount  uint32
@@ -55,10 +55,11 @@ func newConnection(s *Server, h *host, conn *net.UnixConn) *connection {
 	return c
 }
 
-// sentFiles is how many files a request may come with.
+// sentFiles limits the files that come with a request.
 const sentFiles = 2
 
-// replyTimeout is how long a program has to take a reply. It waits for each, and so does this connection alone.
+// replyTimeout limits how long a program may take to read a reply. The program waits for each reply, so a delay affects
+// only its own connection.
 const replyTimeout = 10 * time.Second
 
 // serve answers requests until the program closes the connection, or the server does.
@@ -95,7 +96,7 @@ func (c *connection) serve() {
 	}
 }
 
-// filesIn returns the files that came with a message.
+// filesIn returns the files sent with a message.
 func filesIn(control []byte) (files []int) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -115,7 +116,7 @@ func closeAll(files []int) {
 	}
 }
 
-// answer does a request. It takes the files that it keeps from the list.
+// answer executes a request. It removes the files that it keeps from the list.
 func (c *connection) answer(r *request, files *[]int) (answered reply) {
 	op := r.next()
 	switch {
@@ -158,7 +159,7 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 	return answered
 }
 
-// end frees all that the program had.
+// end frees all objects of the program.
 func (c *connection) end() {
 	c.conn.Close()
 	m := &c.server.manager
@@ -169,5 +170,5 @@ func (c *connection) end() {
 	}
 }
 
-// errAccess is a key, an address or a right that a program has not.
+// errAccess reports a key or an address that does not exist, or a missing right.
 var errAccess = qp.ErrAccess

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// control does a request about objects, on the engine's goroutine.
+// control executes a request about objects, on the engine's goroutine.
 func (c *connection) control(e *engine.Engine, op uint64, r *request, files *[]int) reply {
 	if op == opOpen {
 		return c.openDevice(r, files)
@@ -48,7 +48,7 @@ func object[T any](c *connection, handle uint32) (*T, bool) {
 	return o, ok
 }
 
-// take takes holdings of the host's for the connection.
+// take reserves resources of the host for the connection.
 func (c *connection) take(h holdings) bool {
 	if !c.host.quota.take(h) {
 		return false
@@ -62,7 +62,7 @@ func (c *connection) give(h holdings) {
 	c.host.quota.give(h)
 }
 
-// made gives an object a handle.
+// made assigns a handle to an object.
 func (c *connection) made(o any, words ...uint64) reply {
 	if !c.take(holdings{objects: 1}) {
 		return failed(unix.ENOMEM)
@@ -73,7 +73,7 @@ func (c *connection) made(o any, words ...uint64) reply {
 	return answer(append([]uint64{uint64(c.handles)}, words...)...)
 }
 
-// openDevice begins with one of the host's devices. The program's memory comes as a file.
+// openDevice opens one of the host's devices for the connection. The program sends its memory as a file.
 func (c *connection) openDevice(r *request, files *[]int) reply {
 	version, device := r.next(), r.next()
 	ports := len(c.server.Plan.Nodes[c.host.id].Ports)
@@ -99,7 +99,7 @@ func (c *connection) openDevice(r *request, files *[]int) reply {
 		c.give(holdings{files: 2, mappings: 1})
 		return failed(unix.EMFILE)
 	}
-	c.memory, c.page, c.events, c.place = &addressSpace{(*files)[0]}, &page{shared: s}, events, uint8(device)
+	c.memory, c.page, c.events, c.position = &addressSpace{(*files)[0]}, &page{shared: s}, events, uint8(device)
 	*files = nil
 	var seed [4]byte
 	_, _ = rand.Read(seed[:])
@@ -107,7 +107,7 @@ func (c *connection) openDevice(r *request, files *[]int) reply {
 	return reply{files: []int{s.give(), theirs}}
 }
 
-// register makes a memory region of memory that probe has seen.
+// register makes a memory region of memory that probe has checked.
 func (c *connection) register(r *request) reply {
 	pd, ok := object[domain](c, r.small())
 	m := &region{pd: pd, address: r.next(), length: r.next(), base: r.next(), access: r.next()}
@@ -179,7 +179,7 @@ func (c *connection) makeQueue(r *request) reply {
 	return answered
 }
 
-// destroy destroys an object that no other needs.
+// destroy destroys an object that no other object uses.
 func (c *connection) destroy(handle uint32) unix.Errno {
 	switch o := c.objects[handle].(type) {
 	case *domain:
@@ -218,7 +218,7 @@ func (c *connection) freeQueue(q *queue) {
 	q.close()
 }
 
-// free frees all but queue pairs, which must have ended before.
+// free frees all objects except queue pairs, which must have ended before.
 func (c *connection) free() {
 	for _, o := range c.objects {
 		switch o := o.(type) {

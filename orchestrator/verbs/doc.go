@@ -1,28 +1,25 @@
-// Package verbs gives programs on hosts of a live fabric RDMA devices. Its Server answers the library in verbs/c that
-// takes the place of libibverbs and librdmacm; the queue pairs are those of the hosts' NICs (hostagent). It is Linux's:
-// elsewhere the package is empty.
+// Package verbs gives programs on hosts of a live fabric RDMA devices. Its Server serves the library in verbs/c, which
+// replaces libibverbs and librdmacm. The queue pairs are those of the hosts' NICs (hostagent). The package is empty
+// except on Linux.
 //
-// Life cycle: Serve makes a socket in each host's network namespace, which only programs there reach; Close ends all
-// connections and waits for their goroutines, and comes before the fabric's end. What a connection made goes with it,
-// and a connection with its process.
+// Life cycle: Serve makes a socket in each host's network namespace, which only programs there can reach. Close ends all
+// connections and waits for their goroutines; call it before the fabric ends. All objects of a connection end with it,
+// and a connection ends with its process.
 //
-//   - Everything of a connection that a queue pair asks for (regions, completion queues) is touched on the engine's
-//     goroutine alone, in
-//     functions given to Config.Do. So is what the connection manager knows, under a mutex for the end of connections
-//     after the engine's.
-//   - A program's memory is read and written by the file /proc/self/mem that the program sends: the address space that
-//     it opened, and no
-//     other, whatever becomes of the process and its number.
-//   - Whatever a program says is checked; what it shares with the server (rings, the page of sleepers) is never
-//     believed.
+//   - Only the engine's goroutine uses the objects of a connection that a queue pair needs (regions, completion queues),
+//     in functions given to Config.Do. The same applies to the state of the connection manager. A mutex protects that
+//     for connections that end after the engine.
+//   - The server reads and writes a program's memory through the file /proc/self/mem that the program sends. The file
+//     belongs to the address space that the program opened, even after the process ends or its PID is reused.
+//   - The server checks every request of a program. It never trusts the contents of memory that it shares with programs
+//     (rings, the page of sleepers).
 //
 // Files:
 //
-//   - What is said: protocol.go (numbers, requests and replies), connection.go (one program's), control.go (requests
+//   - Requests: protocol.go (numbers, requests and replies), connection.go (a program's connection), control.go (requests
 //     about objects).
-//   - Objects: memory.go (address spaces and regions), mapping.go (what may be a region), completion.go (completion
-//     queues, channels), quota.go (how much of all a host has),
-//     pair.go (queue pairs).
+//   - Objects: memory.go (address spaces and regions), mapping.go (memory that a region may cover), completion.go
+//     (completion queues, channels), quota.go (limits of a host), pair.go (queue pairs).
 //   - Hosts: server.go (sockets, devices), cm.go (the connection manager), cm_objects.go (its channels and ids).
-//   - The library: library.go (where it is, and programs' environment).
+//   - The library: library.go (its folder, and programs' environment).
 package verbs

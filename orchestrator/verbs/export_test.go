@@ -66,9 +66,9 @@ func NewServer(e *engine.Engine, plan *topologies.Plan,
 	s.manager.begin(s)
 	for _, id := range plan.Hosts {
 		s.hosts = append(s.hosts, &host{id: id, quota: quota{left: ofHost(len(plan.Hosts))}})
-		for place, port := range plan.Nodes[id].Ports {
-			s.ends[plan.Address(port)] = end{id, uint8(place)}
-			s.ends[over6(plan.Address(port))] = end{id, uint8(place)}
+		for position, port := range plan.Nodes[id].Ports {
+			s.ends[plan.Address(port)] = end{id, uint8(position)}
+			s.ends[over6(plan.Address(port))] = end{id, uint8(position)}
 		}
 	}
 	return s

@@ -20,8 +20,8 @@ const (
 	ibverbs    = "libibverbs.so.1"
 )
 
-// Library returns the folder with the libraries that make verbs has built: beside this program, or where make
-// install puts them; "" if there is none.
+// Library returns the folder of the libraries that make verbs has built: beside this program, or where make install
+// puts them; "" if there is none.
 func Library() string {
 	own, err := os.Executable()
 	if err != nil {
@@ -39,8 +39,8 @@ func Library() string {
 	return ""
 }
 
-// Prepare makes a command find our library before the machine's, an image's and the topology's. If the library is
-// missing, a program that needs it finds no device, and Prepare writes the reason to notes.
+// Prepare makes a command find pausenet's library before those of the machine, an image and the topology. If the
+// library is missing, a program that needs it finds no device, and Prepare writes the reason to notes.
 func Prepare(cmd *exec.Cmd, location *kernel.Location, notes io.Writer) {
 	folder := Library()
 	if folder == "" {

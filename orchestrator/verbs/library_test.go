@@ -45,7 +45,7 @@ func TestAbsent(t *testing.T) {
 	if Library() != "" {
 		t.Fatalf("there is a library: %s", Library())
 	}
-	for name, told := range map[string]bool{"ibv_devices": true, "sh": false} {
+	for name, noted := range map[string]bool{"ibv_devices": true, "sh": false} {
 		cmd := exec.Command(name)
 		if cmd.Err != nil {
 			t.Logf("%s: %v", name, cmd.Err)
@@ -53,7 +53,7 @@ func TestAbsent(t *testing.T) {
 		}
 		var notes bytes.Buffer
 		Prepare(cmd, &kernel.Location{}, &notes)
-		if got := strings.Contains(notes.String(), "make verbs"); got != told {
+		if got := strings.Contains(notes.String(), "make verbs"); got != noted {
 			t.Errorf("%s: %q", name, notes.String())
 		}
 	}

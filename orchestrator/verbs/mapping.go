@@ -15,12 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errFile is memory that is a file whose file system may keep the engine waiting.
+// errFile reports memory that is backed by a file whose file system may keep the engine waiting.
 var errFile = errors.New("memory of a file that is not in memory itself")
 
-// inMemory and onDisk are file systems: a mapping of one of the former stays in memory. One of the latter may be
-// private: a program's own file has the initial values of its variables, which are in the page cache or on a local
-// disk. Others, such as FUSE and network file systems, may let a reader wait as long as their servers like.
+// inMemory and onDisk list file systems. A mapping of a file in inMemory stays in memory. A file in onDisk may be
+// mapped privately: a program's own file has the initial values of its variables, which are in the page cache or on a
+// local disk. Other file systems, such as FUSE and network file systems, may delay a reader as long as their servers
+// like.
 var (
 	inMemory = []string{"tmpfs", "hugetlbfs", "ramfs", "devtmpfs"}
 	onDisk   = []string{
@@ -29,8 +30,8 @@ var (
 	}
 )
 
-// internal are the devices of the kernel's own tmpfs and hugetlbfs, which no mount table has: of memfd_create, System
-// V's and anonymous shared memory.
+// internal lists the devices of the kernel's own tmpfs and hugetlbfs, which are in no mount table: the memory of
+// memfd_create, System V and anonymous shared memory.
 var internal = sync.OnceValue(func() (devices []string) {
 	for _, flags := range []int{0, unix.MFD_HUGETLB | unix.MFD_HUGE_2MB, unix.MFD_HUGETLB | unix.MFD_HUGE_1GB} {
 		fd, err := unix.MemfdCreate("device", unix.MFD_CLOEXEC|flags)
@@ -46,8 +47,8 @@ var internal = sync.OnceValue(func() (devices []string) {
 	return devices
 })
 
-// checkMapping fails with errFile if a part of a process's memory is a file that may keep a reader waiting. It waits
-// for no file itself.
+// checkMapping returns errFile if a part of a process's memory is backed by a file that may keep a reader waiting. It
+// waits for no file itself.
 func checkMapping(process int, address, length uint64) error {
 	folder := "/proc/" + strconv.Itoa(process)
 	maps, err := os.ReadFile(folder + "/maps")
@@ -83,8 +84,8 @@ func checkMapping(process int, address, length uint64) error {
 	return nil
 }
 
-// fileSystem returns the type of the file system on a device, which /proc/PID/maps has in hexadecimal and
-// /proc/PID/mountinfo (mounts) in decimal; "" if it is not mounted.
+// fileSystem returns the type of the file system on a device, given in hexadecimal as in /proc/PID/maps;
+// /proc/PID/mountinfo (mounts) has it in decimal. It returns "" if the device is not mounted.
 func fileSystem(mounts []byte, device string) string {
 	var major, minor uint32
 	if _, err := fmt.Sscanf(device, "%x:%x", &major, &minor); err != nil {
@@ -100,8 +101,8 @@ func fileSystem(mounts []byte, device string) string {
 	return ""
 }
 
-// probe looks at memory that a program registers, on the goroutine of its connection: whatever answers late there keeps
-// the program waiting alone.
+// probe checks memory that a program registers, on the goroutine of its connection. So a slow file system delays only
+// that program.
 func (c *connection) probe(r request) unix.Errno {
 	r.next()
 	address, length := r.next(), r.next()

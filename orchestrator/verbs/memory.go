@@ -17,19 +17,19 @@ import (
 	"github.com/pausenet/pausenet/hostagent/qp"
 )
 
-// addressSpace is a program's memory, through the file /proc/PID/mem that the program opened. The file belongs to the
-// address space that the process had at that time. If the process executes another program, or ends while another
+// addressSpace accesses a program's memory through the file /proc/PID/mem that the program opened. The file belongs to
+// the address space that the process had at that time. If the process executes another program, or ends while another
 // process holds its socket, the engine cannot reach the memory of a later program.
 type addressSpace struct{ fd int }
 
 var memoryPath = regexp.MustCompile(`/([0-9]+)(?:/task/[0-9]+)?/mem$`)
 
-// errOther reports memory of another process than the one that sent it.
+// errOther reports that the memory belongs to another process than the one that sent it.
 var errOther = errors.New("another process's memory")
 
-// isMemory returns an error unless fd is the memory of a process: of the process with this PID in our PID namespace,
-// whose mappings mapping.go checks, or of any process if the PID is 0. Reading another kind of file could block the
-// engine. This function may block.
+// isMemory returns an error unless fd is the memory of a process. With a PID it must be the process with this PID in
+// this process's PID namespace, whose mappings mapping.go checks; with PID 0, any process. Reading another kind of file
+// could block the engine. isMemory itself may block.
 func isMemory(fd, process int) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
@@ -63,9 +63,9 @@ func isMemory(fd, process int) error {
 	return errOther
 }
 
-// isOf reports whether memory, a file below the mounted proc, belongs to the process with this PID in our PID
-// namespace. path is memoryPath's match of the file's path. Its PID may be another process's in our namespace, so isOf
-// compares PID namespaces and the PIDs in them. It follows no mount below proc.
+// isOf reports whether memory, a file below the mounted proc, belongs to the process with this PID in this process's
+// PID namespace. path is memoryPath's match of the file's path. The PID in it may number another process in this PID
+// namespace, so isOf compares PID namespaces and the PIDs in them. It follows no mount below proc.
 func isOf(process int, proc string, path []string, memory *unix.Stat_t) bool {
 	dir, err := unix.Open(proc, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -92,7 +92,7 @@ func isOf(process int, proc string, path []string, memory *unix.Stat_t) bool {
 	return err1 == nil && err2 == nil && got == want
 }
 
-// identityOf returns the PID namespace of a process and its PID there. number is its PID in the given /proc.
+// identityOf returns the PID namespace of a process and its PID there. number holds its PID in the given /proc.
 func identityOf(proc int, number string) (string, error) {
 	f, err := below(proc, number+"/ns/pid", unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
@@ -129,8 +129,8 @@ func below(dir int, path string, flags uint64) (int, error) {
 	})
 }
 
-// transfer reads or writes all of b at an address. It is a raw system call as the engine's goroutine makes it; see the
-// driver's thread.
+// transfer reads or writes all of b at an address. It makes a raw system call, because the engine's goroutine calls it;
+// see the thread of package wallclock.
 func (a *addressSpace) transfer(call, address uintptr, b []byte) error {
 	for len(b) > 0 {
 		n, _, errno := unix.RawSyscall6(call, uintptr(a.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), address, 0, 0)
@@ -159,7 +159,7 @@ func (a *addressSpace) write(address uint64, from []byte) error {
 
 func (a *addressSpace) close() { _ = unix.Close(a.fd) }
 
-// Rights to a region, as enum ibv_access_flags has them.
+// Rights to a region, as in enum ibv_access_flags.
 const (
 	accessLocalWrite   = 1 << 0
 	accessRemoteWrite  = 1 << 1
@@ -168,21 +168,21 @@ const (
 	accessKnown        = accessLocalWrite | accessRemoteWrite | accessRemoteRead | accessRemoteAtomic
 )
 
-// region is a memory region.
+// region represents a memory region.
 type region struct {
 	pd      *domain
 	address uint64
 	length  uint64
-	base    uint64 // of the addresses that peers and work requests have for it
+	base    uint64 // first address of the region as used by peers and work requests
 	access  uint64
 	key     uint32
 }
 
-// domain is a protection domain.
+// domain represents a protection domain.
 type domain struct{ users int }
 
-// place returns where n bytes at an address of the region are in memory.
-func (r *region) place(address, n uint64) (uint64, bool) {
+// locate returns the address in memory of n bytes at an address of the region.
+func (r *region) locate(address, n uint64) (uint64, bool) {
 	offset := address - r.base
 	if address < r.base || offset > r.length || n > r.length-offset {
 		return 0, false
@@ -190,7 +190,7 @@ func (r *region) place(address, n uint64) (uint64, bool) {
 	return r.address + offset, true
 }
 
-// find returns where n bytes at an address are that a key gives rights to within a domain.
+// find returns the address in memory of n bytes at an address, if a key gives rights to them within a domain.
 func (c *connection) find(pd *domain, key uint32, address, n, access uint64) (uint64, error) {
 	r := c.regions[key]
 	if r == nil || r.pd != pd {
@@ -199,7 +199,7 @@ func (c *connection) find(pd *domain, key uint32, address, n, access uint64) (ui
 	if r.access&access != access {
 		return 0, fmt.Errorf("%w: the region with the key %#x does not permit %#x", errAccess, key, access)
 	}
-	at, ok := r.place(address, n)
+	at, ok := r.locate(address, n)
 	if !ok {
 		return 0, fmt.Errorf("%w: %d bytes at %#x are outside the region with the key %#x", errAccess, n, address, key)
 	}

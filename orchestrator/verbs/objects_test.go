@@ -178,7 +178,7 @@ func TestRing(t *testing.T) {
 	q := &queue{shared: s, size: 16, cookie: 99, channel: own, armed: armedSolicited}
 	for i := range uint64(16) {
 		if !q.push(&completion{id: i, status: 3, qp: 5}) {
-			t.Fatalf("no place for entry %d", i)
+			t.Fatalf("no room for entry %d", i)
 		}
 	}
 	if q.push(&completion{id: 16}) {
@@ -197,7 +197,7 @@ func TestRing(t *testing.T) {
 		t.Errorf("the channel had %d bytes, %v", n, err)
 	}
 	if _, _, err := unix.Recvfrom(theirs, b[:], unix.MSG_DONTWAIT); err != unix.EAGAIN {
-		t.Errorf("the channel was told twice: %v", err)
+		t.Errorf("the channel was notified twice: %v", err)
 	}
 	p := &page{shared: s}
 	p.completed()

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Events of other objects than queue pairs, as enum ibv_event_type has them.
+// Events of objects other than queue pairs, as in enum ibv_event_type.
 const (
 	eventQueueError   = 0
 	eventReceivesFew  = 15
@@ -24,7 +24,7 @@ const (
 	attributeOfQKey   = 1 << 6
 )
 
-// endpoint is what the engine has of a queue pair.
+// endpoint represents the engine's side of a queue pair.
 type endpoint interface {
 	Number() uint32
 	State() qp.State
@@ -35,29 +35,29 @@ type endpoint interface {
 	Close()
 }
 
-// receives is a receive queue that several queue pairs share.
+// receives represents a receive queue that several queue pairs share.
 type receives struct {
 	queue  *qp.ReceiveQueue
 	pd     *domain
 	depth  int
-	limit  int // below it the program is told, once; 0: it is not
+	limit  int // below it the program is notified, once; 0: never
 	cookie uint64
 	users  int
 }
 
-// pair is a queue pair of a program; hostagent calls it for the program.
+// pair represents a queue pair of a program. hostagent calls its methods on behalf of the program.
 type pair struct {
 	endpoint   // *engine.Pair or *engine.Datagrams
 	connection *connection
 	pd         *domain
 	send, recv *queue
-	shared     *receives // nil: it has a receive queue of its own
-	access     uint64    // that peers have, whatever regions say
-	work       int       // work requests that it has places for
+	shared     *receives // nil: it has its own receive queue
+	access     uint64    // rights of peers, whatever the regions permit
+	work       int       // capacity of its queues in work requests
 	cookie     uint64
 }
 
-// pairControl does a request about queue pairs, on the engine's goroutine.
+// pairControl executes a request about queue pairs, on the engine's goroutine.
 func (c *connection) pairControl(e *engine.Engine, op uint64, r *request) reply {
 	switch op {
 	case opCreateSRQ:
@@ -121,7 +121,7 @@ func (c *connection) makePair(e *engine.Engine, r *request) reply {
 	}
 	p := &pair{connection: c, pd: pd, send: send, recv: recv, shared: shared, cookie: cookie, work: int(sends)}
 	config := engine.PairConfig{
-		Interface: c.server.Plan.Ports[c.server.Plan.Nodes[c.host.id].Ports[c.place]].Interface, Program: p,
+		Interface: c.server.Plan.Ports[c.server.Plan.Nodes[c.host.id].Ports[c.position]].Interface, Program: p,
 		SendDepth: int(sends), SignalAll: all != 0,
 	}
 	if shared != nil {
@@ -259,7 +259,7 @@ func (c *connection) connect(p *engine.Pair, to netip.Addr, remote qp.Remote, mt
 	if err != nil {
 		return err
 	}
-	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.place, To: destination.place},
+	flow, err := c.server.Flow(c.host.id, destination.host, topologies.Pair{From: c.position, To: destination.position},
 		uint64(p.Number()), priority)
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (c *connection) connect(p *engine.Pair, to netip.Addr, remote qp.Remote, mt
 	return p.Ready(remote, flow)
 }
 
-// priority returns the one of a class: 0 is none, others are priorities plus 1.
+// priority returns the priority that a class selects: Data for class 0, priority n-1 for class n.
 func (s *Server) priority(class uint64) (uint8, error) {
 	switch {
 	case class == 0:
@@ -298,7 +298,7 @@ func statusOf(err error) unix.Errno {
 	return unix.EINVAL
 }
 
-// sges reads so many elements of a scatter or gather list.
+// sges reads this many elements of a scatter or gather list.
 func (r *request) sges(n uint64, into []qp.SGE) []qp.SGE {
 	if n > maxSGE {
 		r.bad = true
@@ -311,7 +311,7 @@ func (r *request) sges(n uint64, into []qp.SGE) []qp.SGE {
 	return into
 }
 
-// postSends posts work requests until one cannot be.
+// postSends posts work requests until one fails.
 func (c *connection) postSends(p *pair, r *request) reply {
 	var space [maxSGE]qp.SGE
 	count := r.next()
@@ -343,8 +343,8 @@ func (c *connection) postSends(p *pair, r *request) reply {
 	return answer(count)
 }
 
-// postSend posts a work request. A datagram's has the address of its destination, that queue pair's number,
-// its Q_Key and the class.
+// postSend posts a work request. A request for a datagram has the address of its destination, the number and Q_Key of
+// the queue pair there, and the class.
 func (c *connection) postSend(p *pair, w *qp.WorkRequest) error {
 	d, ok := p.endpoint.(*engine.Datagrams)
 	if !ok {
@@ -362,11 +362,11 @@ func (c *connection) postSend(p *pair, w *qp.WorkRequest) error {
 	if err != nil {
 		return err
 	}
-	return d.PostSend(w, c.server.Plan.Nodes[to.host].Ports[to.place], versionOf(address), uint32(w.Compare), w.RKey,
+	return d.PostSend(w, c.server.Plan.Nodes[to.host].Ports[to.position], versionOf(address), uint32(w.Compare), w.RKey,
 		priority)
 }
 
-// postReceives posts receive requests to a queue pair's own queue, or to a shared one, until one cannot be.
+// postReceives posts receive requests to a queue pair's own queue, or to a shared one, until one fails.
 func (c *connection) postReceives(r *request) reply {
 	var space [maxSGE]qp.SGE
 	handle, count := r.small(), r.next()
@@ -432,7 +432,7 @@ func (p *pair) Scatter(sges []qp.SGE, offset uint32, from []byte) error {
 	return p.walk(sges, offset, from, accessLocalWrite, p.connection.memory.write)
 }
 
-// rights are those that a kind of access needs.
+// rights lists the rights that each kind of access needs.
 var rights = [...]uint64{
 	qp.AccessRead: accessRemoteRead, qp.AccessWrite: accessRemoteWrite,
 	qp.AccessAtomic: accessRemoteAtomic,
@@ -466,8 +466,8 @@ func (p *pair) RemoteWrite(_, key uint32, address uint64, from []byte) error {
 	return p.connection.memory.write(at, from)
 }
 
-// RemoteAtomic does an atomic operation for the other end: among all operations of the NIC, not with those of
-// processors (IBV_ATOMIC_HCA).
+// RemoteAtomic executes an atomic operation for the other end. It is atomic among all operations of the NIC, but not
+// with those of processors (IBV_ATOMIC_HCA).
 func (p *pair) RemoteAtomic(_, key uint32, address uint64, op qp.WorkOp, compare,
 	swap uint64,
 ) (before uint64, err error) {
@@ -513,7 +513,7 @@ func (p *pair) Complete(done qp.Completion) {
 	if !q.push(&e) {
 		if !q.overrun {
 			q.overrun = true
-			c.events.tell(eventQueueError, q.cookie)
+			c.events.notify(eventQueueError, q.cookie)
 		}
 		return
 	}
@@ -524,15 +524,15 @@ func (p *pair) Complete(done qp.Completion) {
 	}
 }
 
-// few notifies the program once that a shared receive queue is below its limit.
+// few notifies the program, once, when a shared receive queue is below its limit.
 func (c *connection) few(s *receives) {
 	if s.limit > 0 && s.queue.Len() < s.limit {
 		s.limit = 0
-		c.events.tell(eventReceivesFew, s.cookie)
+		c.events.notify(eventReceivesFew, s.cookie)
 	}
 }
 
 // Event sends the program an event of a queue pair.
 func (p *pair) Event(_ uint32, kind qp.EventKind) {
-	p.connection.events.tell(uint64(kind), p.cookie)
+	p.connection.events.notify(uint64(kind), p.cookie)
 }

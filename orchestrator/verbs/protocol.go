@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What verbs/c/protocol.h has; TestProtocol compares them.
+// Definitions of verbs/c/protocol.h; TestProtocol compares them.
 const (
 	socketName      = "pausenet-verbs"
 	protocolVersion = 4
@@ -75,7 +75,7 @@ const (
 	serviceDatagram
 )
 
-// request is what is left to read of a request. Reading beyond its end gives zeros and makes it bad.
+// request holds the unread rest of a request. A read beyond its end returns zeros and marks it bad.
 type request struct {
 	words []byte
 	bad   bool
@@ -91,7 +91,7 @@ func (r *request) next() uint64 {
 	return w
 }
 
-// small returns a word that is a number of 32 bits.
+// small reads a word as a 32-bit number.
 func (r *request) small() uint32 {
 	w := r.next()
 	if w>>32 != 0 {
@@ -100,7 +100,7 @@ func (r *request) small() uint32 {
 	return uint32(w)
 }
 
-// address returns a word that is an address.
+// address reads a word as an address.
 func (r *request) address() netip.Addr {
 	w := r.next()
 	if w>>(addressIPv6+1) != 0 {
@@ -109,7 +109,7 @@ func (r *request) address() netip.Addr {
 	return addressOf(w)
 }
 
-// bytes returns the next n, in whole words.
+// bytes reads the next n bytes, in whole words.
 func (r *request) bytes(n int) []byte {
 	if whole := (n + 7) &^ 7; n >= 0 && whole <= len(r.words) {
 		b := r.words[:n]
@@ -120,7 +120,7 @@ func (r *request) bytes(n int) []byte {
 	return nil
 }
 
-// reply answers a request: an error number, words, and files that are the reply's to close.
+// reply answers a request with an error number, words, and files, which the reply owns and closes.
 type reply struct {
 	status unix.Errno
 	words  []uint64

@@ -11,21 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quota is what the programs of one host may have at once, so that they take nothing from other hosts. The zero value
-// has nothing.
+// quota limits the resources that the programs of one host may hold at once, so that they cannot exhaust those of other
+// hosts. The zero value permits nothing.
 type quota struct {
 	mutex sync.Mutex
 	left  holdings
 }
 
-// holdings are numbers of things of the server's.
+// holdings counts resources of the server.
 type holdings struct {
 	connections int
-	files       int // descriptors of the server's process
+	files       int // descriptors of the server process
 	objects     int
 	ring        int // bytes of completion queues
-	work        int // work requests that queues have places for
-	mappings    int // of the server's process: completion queues, and a page of each device that is open
+	work        int // capacity of queues in work requests
+	mappings    int // memory mappings of the server process: completion queues, and a page for each open device
 }
 
 // ofHost returns a host's quota, on a fabric with the given number of hosts.
@@ -55,7 +55,7 @@ func (h holdings) minus(o holdings) holdings {
 	}
 }
 
-// take takes some, unless there is not enough.
+// take reserves resources. It reports false, and reserves nothing, if there are not enough.
 func (q *quota) take(h holdings) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -67,7 +67,7 @@ func (q *quota) take(h holdings) bool {
 	return true
 }
 
-// give gives some back.
+// give releases resources.
 func (q *quota) give(h holdings) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

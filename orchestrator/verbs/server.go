@@ -20,20 +20,20 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Config is what a server has of its fabric.
+// Config connects a server to its fabric.
 type Config struct {
 	Plan *topologies.Plan
-	// Do has a function run between two events.
+	// Do runs a function between two events.
 	Do func(func(e *engine.Engine) error) error
-	// Flow is how a queue pair of one host sends to another, by the interfaces of both: its way, its congestion control
-	// and its priority.
+	// Flow returns the flow of a queue pair of one host to another, by the interfaces of both: its path, congestion
+	// control and priority.
 	Flow func(
 		source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8,
 	) (engine.FlowConfig, error)
-	// Data is the priority of queue pairs that choose none, Lossless (bit n: priority n) are the others that they may
-	// choose.
+	// Data sets the priority of queue pairs that select none. Lossless (bit n: priority n) lists the other priorities
+	// that they may select.
 	Data, Lossless uint8
-	// Namespace is the file descriptor of a host's network namespace.
+	// Namespace returns the file descriptor of a host's network namespace.
 	Namespace func(topologies.NodeID) int
 }
 
@@ -50,19 +50,19 @@ type Server struct {
 	running   sync.WaitGroup
 }
 
-// end is an interface of a host.
+// end names an interface of a host.
 type end struct {
-	host  topologies.NodeID
-	place uint8 // of the interface among the host's
+	host     topologies.NodeID
+	position uint8 // position of the interface on the host
 }
 
-// host is one whose programs are served.
+// host holds a host whose programs are served.
 type host struct {
 	id    topologies.NodeID
 	quota quota
 }
 
-// Serve makes the hosts' sockets and answers who connects to them, until Close.
+// Serve makes the hosts' sockets and serves the programs that connect to them, until Close.
 func Serve(c Config) (s *Server, err error) {
 	s = &Server{Config: c, ends: map[netip.Addr]end{}, open: map[*connection]bool{}}
 	s.manager.begin(s)
@@ -73,9 +73,9 @@ func Serve(c Config) (s *Server, err error) {
 		}
 	}()
 	for _, id := range c.Plan.Hosts {
-		for place, port := range c.Plan.Nodes[id].Ports {
-			s.ends[c.Plan.Address(port)] = end{id, uint8(place)}
-			s.ends[over6(c.Plan.Address(port))] = end{id, uint8(place)}
+		for position, port := range c.Plan.Nodes[id].Ports {
+			s.ends[c.Plan.Address(port)] = end{id, uint8(position)}
+			s.ends[over6(c.Plan.Address(port))] = end{id, uint8(position)}
 		}
 	}
 	for _, id := range c.Plan.Hosts {
@@ -92,7 +92,7 @@ func Serve(c Config) (s *Server, err error) {
 	return s, nil
 }
 
-// listenIn makes a host's socket. Its name is an abstract one, of the network namespace.
+// listenIn makes a host's socket. The socket has an abstract name, which belongs to the network namespace.
 func listenIn(namespace int) (*net.UnixListener, error) {
 	fd, err := kernel.SocketIn(namespace, unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -113,7 +113,7 @@ func listenIn(namespace int) (*net.UnixListener, error) {
 	return l.(*net.UnixListener), nil
 }
 
-// acceptRest is how long a server that is short of descriptors waits before it takes another connection.
+// acceptRest sets how long a server that is short of descriptors waits before it accepts another connection.
 const acceptRest = 10 * time.Millisecond
 
 func (s *Server) accept(l *net.UnixListener, h *host) {
@@ -162,7 +162,7 @@ func (s *Server) remove(c *connection) {
 	delete(s.open, c)
 }
 
-// closeTimeout is how long Close waits for connections' goroutines.
+// closeTimeout limits how long Close waits for connections' goroutines.
 const closeTimeout = 5 * time.Second
 
 // Close ends all connections.
@@ -202,7 +202,7 @@ func (s *Server) InUse() (connections, objects int) {
 	return connections, objects
 }
 
-// devices returns a host's, in the words of the reply to opDevices.
+// devices returns a host's devices in the format of the reply to opDevices.
 func (s *Server) devices(id topologies.NodeID) []uint64 {
 	ports := s.Plan.Nodes[id].Ports
 	ports = ports[:min(len(ports), maxDevices)]
@@ -217,7 +217,7 @@ func (s *Server) devices(id topologies.NodeID) []uint64 {
 // over6 returns the IPv6 address that stands for an IPv4 address in the fabric.
 func over6(a netip.Addr) netip.Addr { return netip.AddrFrom16(wire.Map(a.As4())) }
 
-// versionOf returns the version of the Internet Protocol that packets to an address go over.
+// versionOf returns the IP version of packets to an address.
 func versionOf(a netip.Addr) wire.Version {
 	if a.Is6() {
 		return wire.V6
@@ -225,8 +225,8 @@ func versionOf(a netip.Addr) wire.Version {
 	return wire.V4
 }
 
-// address returns an address as the protocol has it: an IPv4 address as a number, which, with a bit beside it,
-// stands for one of the fabric's IPv6 addresses. 0 is no address of either kind.
+// address returns an address in the protocol's format: an IPv4 address as a number. With another bit set it stands for
+// one of the fabric's IPv6 addresses. 0 means no address of either kind.
 func address(a netip.Addr) uint64 {
 	if a.Is4() {
 		b := a.As4()
