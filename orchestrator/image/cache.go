@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CacheError says that the cache cannot be used: it is no mistake of an image's.
+// CacheError reports that the cache cannot be used. The image itself may be correct.
 type CacheError struct{ Err error }
 
 func (e *CacheError) Error() string { return fmt.Sprintf("store unpacked images: %v", e.Err) }
 
 func (e *CacheError) Unwrap() error { return e.Err }
 
-// unfinished is how folders of the cache are called that are being made or removed.
+// unfinished prefixes the names of cache folders that are being made or removed.
 const unfinished = "unfinished-"
 
-// where returns the folder of the cache: below $XDG_CACHE_HOME, or ~/.cache.
+// where returns the path of the cache: below $XDG_CACHE_HOME, or ~/.cache.
 func where() string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -33,8 +33,8 @@ func where() string {
 	return filepath.Join(base, "pausenet", "images")
 }
 
-// made returns the folder of the cache, which is the user's alone.
-func made() (string, error) {
+// cacheFolder creates the folder of the cache if needed, with access only for the user, and returns its path.
+func cacheFolder() (string, error) {
 	folder := where()
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", &CacheError{err}
@@ -44,7 +44,7 @@ func made() (string, error) {
 
 // scratch returns a file without a name on the cache's file system.
 func scratch() (*os.File, error) {
-	folder, err := made()
+	folder, err := cacheFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +58,10 @@ func scratch() (*os.File, error) {
 	return file, nil
 }
 
-// cached gives the folder of an image, which fill fills if it is not there. It stays as long as the lock is open.
+// cached returns the folder of an image. If there is none it makes one, which fill fills. The folder stays as long as
+// the lock is open.
 func cached(id string, fill func(folder string) error) (folder string, lock *os.File, err error) {
-	cache, err := made()
+	cache, err := cacheFolder()
 	if err != nil {
 		return "", nil, err
 	}
@@ -99,7 +100,7 @@ func cached(id string, fill func(folder string) error) (folder string, lock *os.
 	return "", nil, err
 }
 
-// take opens a folder of the cache so that it stays; nil: there is none.
+// take opens and locks a folder of the cache, so that it stays; nil if there is none.
 func take(folder string) (*os.File, error) {
 	for {
 		file, err := os.Open(folder)
@@ -123,7 +124,7 @@ func take(folder string) (*os.File, error) {
 	}
 }
 
-// isAt reports whether an open file is that at a path.
+// isAt reports whether an open file is the file at a path.
 func isAt(file *os.File, path string) (bool, error) {
 	own, err := file.Stat()
 	if err != nil {
@@ -136,7 +137,7 @@ func isAt(file *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(own, now), err
 }
 
-// full reports whether an error is that of a file system which takes nothing more.
+// full reports whether an error means that a file system has no room left.
 func full(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EROFS)
 }
@@ -157,14 +158,14 @@ func Remove(folder string) error {
 	if same, err := isAt(file, folder); !same { // another was made in its place, and that one may be in use
 		return err
 	}
-	gone := filepath.Join(filepath.Dir(folder), unfinished+rand.Text())
-	if err := os.Rename(folder, gone); err != nil {
+	unused := filepath.Join(filepath.Dir(folder), unfinished+rand.Text())
+	if err := os.Rename(folder, unused); err != nil {
 		return err
 	}
-	return os.RemoveAll(gone)
+	return os.RemoveAll(unused)
 }
 
-// sweep removes what others that were killed have not finished.
+// sweep removes the unfinished folders of processes that were killed.
 func sweep(cache string) {
 	entries, _ := os.ReadDir(cache)
 	for _, e := range entries {

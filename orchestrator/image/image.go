@@ -1,9 +1,9 @@
 //go:build linux
 
-// Package image makes root folders of container images that are at hand as files: archives as docker save and podman
-// save write them, layouts of the Open Container Initiative (OCI) as skopeo copies them, and archives of a file system
-// as docker export writes them. What it unpacks lies in a cache, by the digest of its content. Registries are skopeo's
-// business.
+// Package image makes root folders of container images from local files: archives in the format of docker save and
+// podman save, layouts of the Open Container Initiative (OCI) as skopeo copies them, and archives of a file system in
+// the format of docker export. It keeps unpacked images in a cache, by the digest of their content. It does not access
+// registries: use skopeo for that.
 package image
 
 import (
@@ -17,23 +17,25 @@ import (
 	"path/filepath"
 )
 
-// Image is a root folder, with what its image says of programs. Its files are not to be changed.
+// Image holds a root folder, with the image's configuration for programs. Do not change its files.
 type Image struct {
 	Root string
 	Config
-	lock *os.File // has it stay in the cache; nil: it is the user's
+	lock *os.File // keeps the image in the cache; nil: the folder is the user's
 }
 
-// Config is what an image says of programs (OCI image specification, config.md). A root folder says nothing.
+// Config holds an image's configuration for programs (OCI image specification, config.md). It is zero for a root
+// folder.
 type Config struct {
 	Env     []string // "NAME=value"
-	Folder  string   // where they begin; empty: nothing is said of it
-	User    string   // whose they are; empty: root's
-	Command []string // what a container of it runs
+	Folder  string   // working folder of programs; empty: not set
+	User    string   // user of programs; empty: root
+	Command []string // default command of a container
 }
 
-// Open gives the image in a file or folder; a root folder is one as it is. Of several images in a file one is named
-// behind a colon. What is wrong with the file is an error that says what to do; one of the cache is a *CacheError.
+// Open returns the image in a file or folder. A folder without a layout is used as the root folder itself. If a file
+// has several images, add a colon and a name to its path. Errors about the file include a remedy; an error of the cache
+// is a *CacheError.
 func Open(path string) (*Image, error) {
 	path, name, err := split(path)
 	if err != nil {
@@ -64,7 +66,7 @@ func Open(path string) (*Image, error) {
 	return &Image{Root: root, Config: m.config, lock: lock}, nil
 }
 
-// Close lets clean remove the image.
+// Close permits `pausenet clean` to remove the image.
 func (i *Image) Close() error {
 	if i.lock == nil {
 		return nil
@@ -72,7 +74,7 @@ func (i *Image) Close() error {
 	return i.lock.Close()
 }
 
-// split parts a path that there is from the name of one of several images behind it.
+// split separates an existing path from the name of one of several images after it.
 func split(path string) (file, name string, err error) {
 	_, err = os.Stat(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +93,7 @@ func split(path string) (file, name string, err error) {
 		path)
 }
 
-// unpack puts an image's layers into a folder, and compares their digests.
+// unpack unpacks an image's layers into a folder, and checks their digests.
 func unpack(in source, m *manifest, folder string) error {
 	for i, name := range m.layers {
 		if err := unpackLayer(in, name, m.digests[i], folder); err != nil {
@@ -126,7 +128,7 @@ func unpackLayer(in source, name, digest, folder string) error {
 	return nil
 }
 
-// shellOf reports whether a command is nothing but a shell, that waits for what is typed.
+// shellOf reports whether a command is only a shell, which waits for input.
 func shellOf(command []string) bool {
 	if len(command) != 1 {
 		return false

@@ -410,7 +410,7 @@ func TestKilled(t *testing.T) {
 	if err := os.WriteFile(path, packed(t, plainFile("x", "x")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	folder, err := made()
+	folder, err := cacheFolder()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,27 +17,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Names of files in a layer that remove what lower layers have (OCI image specification, layer.md, "Whiteouts").
+// Names of files in a layer that remove files of lower layers (OCI image specification, layer.md, "Whiteouts").
 const (
 	whiteout       = ".wh."
 	opaqueWhiteout = ".wh..wh..opq"
 )
 
-// xattrRecord begins the PAX records of extended attributes.
+// xattrRecord prefixes the PAX records of extended attributes.
 const xattrRecord = "SCHILY.xattr."
 
-// mostLinks bounds the symbolic links that one name may lead through, as the kernel does.
+// mostLinks limits the symbolic links in the resolution of one name, like the kernel.
 const mostLinks = 40
 
-// layer unpacks an archive of a layer over those below it.
+// layer unpacks the archive of a layer over the layers below it.
 type layer struct {
 	root    *os.Root
 	written map[string]bool        // by path: the layer has this file or a file below it
-	times   map[string]*tar.Header // of directories, which change while files are put into them
+	times   map[string]*tar.Header // times of directories, restored at the end, because adding files changes them
 }
 
-// apply unpacks the archive. It leaves out devices: a node has the machine's /dev and no others. Nothing outside of the
-// folder is read or changed, whatever names and links the archive has.
+// apply unpacks the archive. It skips devices: a node has only the machine's /dev. It reads and changes nothing outside
+// of the folder, whatever names and links the archive has.
 func apply(folder string, from io.Reader) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -99,7 +99,7 @@ func (l *layer) entry(h *tar.Header, content io.Reader) error {
 	return l.create(name, h, content, was != nil)
 }
 
-// create makes a file of a name that is free, or changes a directory that is there.
+// create makes a file with an unused name, or changes an existing directory.
 func (l *layer) create(name string, h *tar.Header, content io.Reader, there bool) error {
 	var f *os.File
 	var err error
@@ -140,7 +140,8 @@ func (l *layer) create(name string, h *tar.Header, content io.Reader, there bool
 	return err
 }
 
-// attributes sets owner, mode and extended attributes, of which it skips those that the file system does not have.
+// attributes sets owner, mode and extended attributes. It skips extended attributes that the file system does not
+// support.
 func (l *layer) attributes(f *os.File, h *tar.Header) error {
 	if err := errors.Join(f.Chown(h.Uid, h.Gid), f.Chmod(h.FileInfo().Mode())); err != nil {
 		return err
@@ -156,7 +157,7 @@ func (l *layer) attributes(f *os.File, h *tar.Header) error {
 	return nil
 }
 
-// empty removes what lower layers have put into a directory.
+// empty removes the files of lower layers from a directory.
 func (l *layer) empty(folder string) error {
 	entries, err := fs.ReadDir(l.root.FS(), folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,9 +176,9 @@ func (l *layer) empty(folder string) error {
 	return err
 }
 
-// resolve returns the path of a name in the folder. It follows the symbolic links in all but the last part, an absolute
-// one from the folder on, as a program would that has the folder for its root. A name that itself leads out of the
-// folder is an error.
+// resolve returns the path of a name in the folder. It follows the symbolic links in all but the last part, like a
+// program with the folder as its root: absolute links start at the folder. It returns an error for a name that itself
+// leads out of the folder.
 func (l *layer) resolve(name string, links int) (string, error) {
 	name = path.Clean(strings.TrimLeft(name, "/"))
 	if name == ".." || strings.HasPrefix(name, "../") {
@@ -208,7 +209,7 @@ func (l *layer) resolve(name string, links int) (string, error) {
 	return at, nil
 }
 
-// accessed returns when a file was last read; archives seldom say.
+// accessed returns the access time of a file; archives seldom have it.
 func accessed(h *tar.Header) time.Time {
 	if h.AccessTime.IsZero() {
 		return h.ModTime

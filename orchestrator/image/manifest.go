@@ -15,22 +15,22 @@ import (
 	"strings"
 )
 
-// layoutFile is in the root of every OCI layout (OCI image specification, image-layout.md).
+// layoutFile names the file in the root of every OCI layout (OCI image specification, image-layout.md).
 const layoutFile = "oci-layout"
 
-// manifest is one image of a source.
+// manifest describes one image of a source.
 type manifest struct {
-	id      string // the digest of all of it, in hexadecimal
+	id      string // digest of the whole image, in hexadecimal
 	config  Config
 	layers  []string // files of the source
-	digests []string // of what is in them, in hexadecimal
+	digests []string // digests of the uncompressed layers, in hexadecimal
 }
 
-// mostText is the most bytes of a manifest, an index or a configuration: registries take 4 MiB (OCI distribution
+// mostText limits the bytes of a manifest, an index or a configuration: registries accept 4 MiB (OCI distribution
 // specification, on pushing manifests).
 const mostText = 4 << 20
 
-// readText reads a small file; nil: there is none.
+// readText reads a small file; nil if it does not exist.
 func readText(in source, name string) ([]byte, error) {
 	f, err := in.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func readText(in source, name string) ([]byte, error) {
 	return text, err
 }
 
-// resolve finds the image that is named, or the only one.
+// resolve finds the image with a name, or the only image.
 func resolve(in source, path, name string) (*manifest, error) {
 	text, err := readText(in, "manifest.json")
 	if err != nil {
@@ -81,7 +81,7 @@ func resolve(in source, path, name string) (*manifest, error) {
 	return &manifest{id: digest, layers: []string{whole}, digests: []string{digest}}, nil
 }
 
-// savedImage is an entry of manifest.json in an archive of docker save (moby's image/tarexport).
+// savedImage represents an entry of manifest.json in an archive of docker save (moby's image/tarexport).
 type savedImage struct {
 	Config   string
 	RepoTags []string
@@ -120,7 +120,7 @@ func errWhich(path, name string, names []string) error {
 	return fmt.Errorf("%s %s (use %s:NAME, with one of %s)", path, what, path, strings.Join(names, ", "))
 }
 
-// descriptor says what a blob is (OCI image specification, descriptor.md).
+// descriptor describes a blob (OCI image specification, descriptor.md).
 type descriptor struct {
 	Digest   string
 	Platform *struct {
@@ -140,12 +140,12 @@ func (d *descriptor) names() (names []string) {
 	return names
 }
 
-// suits reports whether it is for this machine, as far as is said.
+// suits reports whether an image is for this machine, or does not name a platform.
 func (d *descriptor) suits() bool {
 	return d.Platform == nil || d.Platform.OS == "linux" && d.Platform.Architecture == runtime.GOARCH
 }
 
-// blobName returns a blob's file.
+// blobName returns the path of a blob's file.
 func blobName(digest string) (string, error) {
 	digits, ok := strings.CutPrefix(digest, "sha256:")
 	if _, err := hex.DecodeString(digits); !ok || err != nil || len(digits) != 2*sha256.Size {
@@ -154,7 +154,7 @@ func blobName(digest string) (string, error) {
 	return "blobs/sha256/" + digits, nil
 }
 
-// readBlob reads a small blob, whose digest must be right.
+// readBlob reads a small blob, and checks its digest.
 func readBlob(in source, digest string) ([]byte, error) {
 	name, err := blobName(digest)
 	if err != nil {
@@ -173,8 +173,8 @@ func readBlob(in source, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// index is an image index (OCI image specification, image-index.md); manifests are its siblings, told from it by their
-// config.
+// index represents an image index (OCI image specification, image-index.md) or a manifest, which is distinguished by
+// its config.
 type index struct {
 	Manifests []descriptor
 	Config    *descriptor
@@ -201,7 +201,7 @@ func resolveLayout(in source, text []byte, path, name string) (*manifest, error)
 	return choose(in, chosen, path, 0)
 }
 
-// choose takes of the same image for several platforms that for this machine.
+// choose selects the manifest for this machine among those of several platforms.
 func choose(in source, all []descriptor, path string, depth int) (*manifest, error) {
 	const mostNested = 4
 	var others []string
@@ -251,7 +251,7 @@ func errOther(path, platform string) error {
 }
 
 // withConfig makes the manifest of an image with a configuration (OCI image specification, config.md). The
-// configuration has the digests of what is in the layers, and so its own is that of all.
+// configuration has the digests of the layers' contents, so its own digest covers the whole image.
 func withConfig(text []byte, layers []string, path string) (*manifest, error) {
 	var c struct {
 		OS           string

@@ -24,9 +24,9 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// source are the files of an archive, or of a folder.
+// source reads the files of an archive, or of a folder.
 type source interface {
-	// open opens one of them; the error is fs.ErrNotExist if there is none.
+	// open opens a file of the source; the error is fs.ErrNotExist if there is none.
 	open(name string) (io.ReadCloser, error)
 	close() error
 }
@@ -51,7 +51,7 @@ func errNone(path string) error {
 		"docker export (plain, .gz or .zst), or a folder written by skopeo copy docker://NAME oci:FOLDER", path)
 }
 
-// folder is a folder, which no name leads out of.
+// folder reads a folder. No name leads out of it.
 type folder struct{ root *os.Root }
 
 func (f folder) open(name string) (io.ReadCloser, error) {
@@ -74,7 +74,7 @@ func (f folder) open(name string) (io.ReadCloser, error) {
 
 func (f folder) close() error { return f.root.Close() }
 
-// tarFile is an archive that is not compressed, or has been.
+// tarFile reads an archive that is uncompressed, or has been decompressed.
 type tarFile struct {
 	path    string
 	file    *os.File
@@ -83,13 +83,13 @@ type tarFile struct {
 
 type entry struct {
 	at, size int64
-	link     string // its target; empty: it is a file
+	link     string // target of a link; empty: a file
 }
 
-// whole is the name of the archive itself among its files.
+// whole names the archive itself among its files.
 const whole = "the archive"
 
-// archiveFile is an image in an archive.
+// archiveFile describes an image in an archive to package files.
 var archiveFile = files.Kind{Name: "an image", Most: 1 << 40}
 
 func openTar(name string) (t *tarFile, err error) {
@@ -129,7 +129,7 @@ func openTar(name string) (t *tarFile, err error) {
 	return t, nil
 }
 
-// scan notes where the archive's files are.
+// scan records the positions of the archive's files.
 func (t *tarFile) scan() error {
 	if _, err := t.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (t *tarFile) digest() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// plain reads what is not compressed, or has been.
+// plain reads data that is uncompressed, or has been decompressed.
 type plain struct {
 	io.Reader
 	packed bool
@@ -212,11 +212,10 @@ func (p *plain) Close() error {
 	return nil
 }
 
-// mostWindow is the most memory for a zstd stream's window: what zstd's own program takes without being told (zstd(1),
-// --memory).
+// mostWindow limits the memory for a zstd stream's window, to the default of the zstd program (zstd(1), --memory).
 const mostWindow = 128 << 20
 
-// decompress reads gzip and zstd, known by how they begin, and all else as it is.
+// decompress decompresses gzip and zstd, which it recognises by their first bytes, and passes other data through.
 func decompress(r io.Reader) (*plain, error) {
 	buffered := bufio.NewReader(r)
 	begin, err := buffered.Peek(4)

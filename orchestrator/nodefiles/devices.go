@@ -11,8 +11,8 @@ import (
 
 const dev = "/dev"
 
-// putDevices makes the devices in folders of the node's own. Where the machine has no such folder, changes of /dev are
-// kept in memory, and what is mounted below it is mounted there again.
+// putDevices makes the devices in the node's own folders. If the machine has no such folder, changes of /dev are kept
+// in memory, and mounts below /dev are mounted there again.
 func (b *builder) putDevices() error {
 	if len(b.Devices) == 0 || b.cover == "" {
 		return nil
@@ -79,8 +79,8 @@ func (b *builder) layOverDev() error {
 	return nil
 }
 
-// mountsIn returns the files and folders in a folder at which something is mounted.
-func mountsIn(folder string) (places []string, err error) {
+// mountsIn returns the files and folders in a folder that are mount points.
+func mountsIn(folder string) (paths []string, err error) {
 	var own, s unix.Stat_t
 	if err := unix.Stat(folder, &own); err != nil {
 		return nil, err
@@ -92,8 +92,8 @@ func mountsIn(folder string) (places []string, err error) {
 	for _, e := range entries {
 		at := path.Join(folder, e.Name())
 		if unix.Lstat(at, &s) == nil && s.Dev != own.Dev {
-			places = append(places, at)
+			paths = append(paths, at)
 		}
 	}
-	return places, nil
+	return paths, nil
 }

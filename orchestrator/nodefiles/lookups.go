@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLookups is the most of an nsswitch.conf that is read, in bytes: such files have some 500.
+// maxLookups limits the bytes read of an nsswitch.conf: such files have some 500.
 const maxLookups = 1 << 16
 
-// Lookups returns what /etc/nsswitch.conf (nsswitch.conf(5)) of a root folder, or of the machine if it is empty,
-// becomes on nodes, so that the hosts file is asked before all else: what some distributions ask first
-// (systemd-resolved, say) knows the machine's names and, asked for a node's, says that there is no such host. ok is
-// false where that is so already, or where there is no such file.
+// Lookups returns the text of /etc/nsswitch.conf (nsswitch.conf(5)) on nodes, derived from that of a root folder, or of
+// the machine if it is empty. On nodes the hosts file comes first among the services for host names. Some distributions
+// put another service first, such as systemd-resolved. It knows the machine's names, and answers for a node's name that
+// there is no such host. ok is false if the file needs no change, or does not exist.
 func Lookups(folder string) (text string, ok bool) {
 	if folder == "" {
 		folder = "/"
@@ -41,7 +41,7 @@ func Lookups(folder string) (text string, ok bool) {
 	return filesFirst(string(read))
 }
 
-// filesFirst puts the service "files" at the beginning of the line for hosts, unless it is there.
+// filesFirst moves the service "files" to the beginning of the line for hosts.
 func filesFirst(lookups string) (changed string, ok bool) {
 	lines := strings.SplitAfter(lookups, "\n")
 	for i, line := range lines {

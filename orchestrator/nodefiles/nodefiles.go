@@ -15,43 +15,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kind says what a mount is.
+// Kind selects the kind of a mount.
 type Kind uint8
 
 // Kinds of mounts.
 const (
-	Bind    Kind = iota // a file or folder that there is
+	Bind    Kind = iota // an existing file or folder
 	Private             // an empty folder, in memory
-	Overlay             // the folder that there is, of which changes are kept in memory
+	Overlay             // the existing folder, with changes kept in memory
 )
 
-// Mount is what is found at a path.
+// Mount describes a mount at a path.
 type Mount struct {
 	Kind     Kind
-	Source   string // of a bind
-	Target   string // clean, from / on
-	ReadOnly bool   // of a bind
+	Source   string // path of a bind's source
+	Target   string // clean absolute path
+	ReadOnly bool   // for a bind
 }
 
-// File is a text that is found at a path.
+// File describes a text file at a path.
 type File struct{ Path, Text string }
 
-// Layout are a node's files.
+// Layout describes a node's files.
 type Layout struct {
-	// Devices are paths two folders below /dev at which there is a character device that is of no use, as /dev/null: for
-	// programs that want to see one of theirs. Where /dev cannot be laid over, as in some containers, there are none.
+	// Devices lists paths two folders below /dev for unusable character devices, like /dev/null: for programs that look
+	// for devices of their own kind. They are left out if nothing can be mounted over /dev, as in some containers.
 	Devices []string
-	Image   string  // the root folder, of which changes are kept in memory; empty: the calling thread's, as it is
-	Mounts  []Mount // what another is in stands before it
-	Files   []File  // where there is such a file; in an image, always
-	// Kept are folders of the machine's that are found at the same paths, read-only, though an image or a mount is in
-	// their place; not below a bind, in which nothing is made.
+	Image   string  // the root folder, with changes kept in memory; empty: the calling thread's root folder, unchanged
+	Mounts  []Mount // a mount that contains another comes before it
+	Files   []File  // they replace existing files; in an image, they are always made
+	// Kept lists folders of the machine that stay visible at the same paths, read-only, even if an image or a mount
+	// covers them. They do not appear below a bind, in which nothing is made.
 	Kept []string
 }
 
-// Error is why a layout cannot be had.
+// Error reports why a layout cannot be made.
 type Error struct {
-	Mount int // of Layout.Mounts; -1: it is the image
+	Mount int // index in Layout.Mounts; -1: the image
 	Err   error
 }
 
@@ -59,8 +59,8 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Make makes the layout. The calling thread must be locked, and have a mount namespace and a root folder of its own. If
-// there is an image it ends up in that as its root, which is returned as an open folder.
+// Make makes the layout. The calling thread must be locked, and have its own mount namespace and root folder. If there
+// is an image the thread's root folder changes to it, and Make returns that folder, open.
 func (l *Layout) Make() (image *os.File, err error) {
 	b := &builder{Layout: l, trees: make([]int, len(l.Mounts)), kept: make([]int, len(l.Kept))}
 	defer b.close()
@@ -94,14 +94,14 @@ func (l *Layout) Make() (image *os.File, err error) {
 	return image, err
 }
 
-// builder is a layout in the making.
+// builder makes a layout.
 type builder struct {
 	*Layout
-	trees []int  // of binds: detached copies of their sources' mounts, plus 1; 0: none
-	kept  []int  // likewise, of the folders that are kept
-	old   bool   // the kernel makes them read-only only once they are mounted
-	cover string // a folder that memory lies over meanwhile; empty: none
-	n     int    // of folders there
+	trees []int  // per bind: descriptor of a detached copy of its source's mounts, plus 1; 0: none
+	kept  []int  // the same for the kept folders
+	old   bool   // this kernel can make mounts read-only only once they are attached
+	cover string // a folder with a temporary memory file system on it; empty: none
+	n     int    // number of folders in it
 }
 
 func (b *builder) close() {
@@ -115,7 +115,7 @@ func (b *builder) close() {
 	}
 }
 
-// openSources takes hold of what is to be bound before anything lies over it.
+// openSources opens the sources of binds before anything is mounted over them.
 func (b *builder) openSources() error {
 	for i := range b.Mounts {
 		m := &b.Mounts[i]
@@ -139,7 +139,7 @@ func (b *builder) openSources() error {
 	return nil
 }
 
-// openKept takes hold of the folders that are to be kept, as far as there are any.
+// openKept opens the kept folders that exist.
 func (b *builder) openKept() {
 	for i, folder := range b.Kept {
 		tree, err := openTree(folder)
@@ -174,10 +174,10 @@ func openTree(path string) (fd int, err error) {
 	return fd, nil
 }
 
-// covers are folders that memory may lie over for a moment.
+// covers lists folders on which a temporary memory file system may be mounted.
 var covers = []string{"/mnt", "/media", "/srv", "/opt", "/home"}
 
-// needsCover reports whether changes are to be kept, or files to be laid over others.
+// needsCover reports whether the layout keeps changes in memory, or replaces files.
 func (b *builder) needsCover() bool {
 	if b.Image != "" || len(b.Files) > 0 || len(b.Devices) > 0 {
 		return true
@@ -190,7 +190,7 @@ func (b *builder) needsCover() bool {
 	return false
 }
 
-// coverUp lays memory over a folder that nothing of the layout is in.
+// coverUp mounts a memory file system over a folder that contains no part of the layout.
 func (b *builder) coverUp() error {
 	if !b.needsCover() {
 		return nil
@@ -233,10 +233,10 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// optionEscapes are for paths among overlayfs' options.
+// optionEscapes escapes paths in overlayfs' options.
 var optionEscapes = strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`)
 
-// overlay mounts a folder's content at a target, with a place in memory for what is changed.
+// overlay mounts a folder's content at a target, and keeps changes in memory.
 func (b *builder) overlay(lower, target string, flags uintptr) error {
 	b.n++
 	folder := fmt.Sprintf("%s/%d", b.cover, b.n)
@@ -253,7 +253,7 @@ func (b *builder) overlay(lower, target string, flags uintptr) error {
 	return nil
 }
 
-// likeness gives a folder the owner and rights of another.
+// likeness sets the owner and mode of a folder to those of another.
 func likeness(of, folder string) {
 	var s unix.Stat_t
 	if unix.Stat(of, &s) == nil {
@@ -357,7 +357,7 @@ func (b *builder) mount(i int) error {
 	return nil
 }
 
-// rights returns tmpfs' options for a folder like the one that it lies over.
+// rights returns tmpfs' options for a folder with the owner and mode of the folder that it covers.
 func rights(folder string) string {
 	var s unix.Stat_t
 	if unix.Stat(folder, &s) != nil {
@@ -366,7 +366,8 @@ func rights(folder string) string {
 	return fmt.Sprintf("mode=%o,uid=%d,gid=%d", s.Mode&0o7777, s.Uid, s.Gid)
 }
 
-// own reports whether what is made at a path, before some mount, is the node's own and not left on the machine.
+// own reports whether files made at a path, before some mount, belong only to the node and do not remain on the
+// machine.
 func (b *builder) own(path string, before int) bool {
 	if b.Image != "" {
 		return !b.bound(path, before)
@@ -428,7 +429,7 @@ func (b *builder) needFile(i int) error {
 	return put(File{Path: target})
 }
 
-// put writes a file, in the place of a link that may be there.
+// put writes a file. It replaces a link.
 func put(f File) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
 		return err
@@ -437,7 +438,7 @@ func put(f File) error {
 	return os.WriteFile(f.Path, []byte(f.Text), 0o644)
 }
 
-// putFiles puts the files where no mount is, in the place of what there is.
+// putFiles writes the files that no mount covers over the existing ones.
 func (b *builder) putFiles() error {
 	for _, f := range b.Files {
 		if b.mounted(f.Path) {
@@ -463,7 +464,7 @@ func (b *builder) putFiles() error {
 	return nil
 }
 
-// mounted reports whether a mount is for this path alone.
+// mounted reports whether a mount has exactly this path.
 func (b *builder) mounted(path string) bool {
 	for i := range b.Mounts {
 		if b.Mounts[i].Target == path {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Capabilities is a set of capabilities (capabilities(7)): bit n for the n-th.
+// Capabilities represents a set of capabilities (capabilities(7)): bit n for the n-th.
 type Capabilities uint64
 
-// AllCapabilities are those that the starting process has.
+// AllCapabilities keeps all capabilities of the starting process.
 const AllCapabilities Capabilities = 1<<64 - 1
 
 // CapabilitiesOf returns the capabilities with these numbers (CAP_... of linux/capability.h).
@@ -30,7 +30,7 @@ func parseCapabilities(s string) (Capabilities, error) {
 	return Capabilities(n), err
 }
 
-// limit takes all others from the calling thread and from whatever program it becomes, root's included.
+// limit removes all other capabilities from the calling thread and from any program that it becomes, root's included.
 func (p Capabilities) limit() error {
 	if p == AllCapabilities {
 		return nil

@@ -1,9 +1,9 @@
 //go:build linux
 
-// Package pidns runs programs in a PID namespace that ends with the process that made it, whatever ends that: the
-// kernel kills every process of a PID namespace whose first one has ended. That first process, the namespace init, is
-// this program once more, as is, for a moment, each process that becomes a program: importing the package is enough for
-// both.
+// Package pidns runs programs in a PID namespace that ends with the process that made it, even if that is killed. The
+// kernel kills every process of a PID namespace whose first process has ended. That first process, the namespace init,
+// runs this program again. Each process that becomes a program runs it too, for a moment. Importing the package is
+// enough for both.
 package pidns
 
 import (
@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What this program is called where it is the namespace init, and where it becomes a program.
+// initName and becomeName are this program's argument 0 as the namespace init, and in a process that becomes a program.
 const initName, becomeName = "pausenet-init", "pausenet-become"
 
 func init() {
@@ -36,14 +36,14 @@ func init() {
 	}
 }
 
-// Namespace is a PID namespace. Its programs end with it, and it with the process that made it.
+// Namespace represents a PID namespace. Its programs end with it, and it ends with the process that made it.
 type Namespace struct {
 	initPID int
 	file    *os.File       // the namespace
 	mounts  *os.File       // the namespace init's mount namespace
-	root    *os.File       // its root folder, which is another than that namespace's in a chroot
+	root    *os.File       // its root folder, which differs from the mount namespace's in a chroot
 	hold    io.WriteCloser // the namespace init's standard input
-	ended   chan struct{}  // closed as the namespace init has ended
+	ended   chan struct{}  // closed when the namespace init has ended
 }
 
 // New makes a PID namespace. It needs root.
@@ -112,7 +112,7 @@ func (n *Namespace) close() {
 	}
 }
 
-// whenReady waits until the namespace init says that it is ready, by an empty line, or why it is not.
+// whenReady waits until the namespace init reports that it is ready, by an empty line, or why it is not.
 func whenReady(initOutput io.Reader) error {
 	line, err := bufio.NewReader(initOutput).ReadString('\n')
 	switch {
@@ -124,7 +124,7 @@ func whenReady(initOutput io.Reader) error {
 	return nil
 }
 
-// runInit is the program of the namespace init. It waits until its standard input ends, together with its parent.
+// runInit runs the namespace init. It waits until its standard input ends, together with its parent.
 func runInit() {
 	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans
 	// that end.
@@ -153,7 +153,7 @@ func mountProc() error {
 	return nil
 }
 
-// name sets the process's name for ps, top and pkill, of at most 15 bytes; otherwise it would be the file's, exe.
+// name sets the process's name for ps, top and pkill, of at most 15 bytes. The default is the name of the file, exe.
 func name(s string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(s), 0) // whoever has no /proc has no ps either
 }
@@ -161,11 +161,11 @@ func name(s string) {
 // File returns the namespace's file. It is valid until End.
 func (n *Namespace) File() *os.File { return n.file }
 
-// EnterMounts takes the calling thread, and no other, into a mount namespace with the machine's files, whose /proc
-// shows the namespace. The thread is in its root folder then.
+// EnterMounts moves only the calling thread into a mount namespace with the machine's files, whose /proc shows the PID
+// namespace. The thread's working folder is then its root folder.
 func (n *Namespace) EnterMounts() error { return EnterMounts(int(n.mounts.Fd()), int(n.root.Fd())) }
 
-// EnterMounts takes the calling thread, and no other, into a mount namespace with a root folder, in which it is then.
+// EnterMounts moves only the calling thread into a mount namespace and a root folder, which becomes its working folder.
 func EnterMounts(mounts, root int) error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil { // what the thread shares with the process's others
 		return fmt.Errorf("give the thread its own root folder: %w", err)
@@ -189,8 +189,7 @@ func (n *Namespace) InitPID() int { return n.initPID }
 // Ended returns a channel that is closed when the namespace and all its programs have ended.
 func (n *Namespace) Ended() <-chan struct{} { return n.ended }
 
-// endTimeout is how long End waits: a program whose parent, outside of the namespace, is stopped is not gone before
-// that goes on.
+// endTimeout limits how long End waits. A program does not end while its parent, outside of the namespace, is stopped.
 const endTimeout = 2 * time.Second
 
 // End ends the namespace's programs and the namespace.

@@ -81,7 +81,7 @@ func marked(variable string) (pids []int) {
 	return pids
 }
 
-func gone(t *testing.T, variable string) {
+func awaitEnd(t *testing.T, variable string) {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		pids := marked(variable)
@@ -130,7 +130,7 @@ func TestOrphans(t *testing.T) {
 }
 
 // daemons is a script that leaves programs in the background, in sessions and groups of their own.
-const daemons = `(setsid sleep 1000 &) >/dev/null 2>&1; setsid sh -c 'sleep 1001 & exec sleep 1002' >/dev/null 2>&1 & echo begun; exec sleep 1003`
+const daemons = `(setsid sleep 1000 &) >/dev/null 2>&1; setsid sh -c 'sleep 1001 & exec sleep 1002' >/dev/null 2>&1 & echo started; exec sleep 1003`
 
 // begin starts daemons in a namespace, marked, and waits for them. wait waits for the one in the foreground.
 func begin(t *testing.T, n *Namespace, variable string) (wait func() error) {
@@ -141,16 +141,16 @@ func begin(t *testing.T, n *Namespace, variable string) (wait func() error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, ended := make(chan struct{}), make(chan error, 1)
+	started, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- in(n, cmd, func() error {
 			_, _ = bufio.NewReader(out).ReadString('\n')
-			close(begun)
+			close(started)
 			return cmd.Wait()
 		})
 	}()
 	select {
-	case <-begun:
+	case <-started:
 	case err := <-ended:
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func begin(t *testing.T, n *Namespace, variable string) (wait func() error) {
 	return func() error { return <-ended }
 }
 
-// TestEnd: with the namespace its programs end, however far from their parents, and none can be started any more.
+// TestEnd: with the namespace its programs end, however far from their parents, and none can start any more.
 func TestEnd(t *testing.T) {
 	for name, end := range map[string]func(n *Namespace){
 		"end":     (*Namespace).End,
@@ -180,7 +180,7 @@ func TestEnd(t *testing.T) {
 			if err := wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
 				t.Errorf("the program in the foreground: %v", err)
 			}
-			gone(t, variable)
+			awaitEnd(t, variable)
 			select {
 			case <-n.Ended():
 			case <-time.After(timeout):
@@ -339,7 +339,7 @@ func TestKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "begun"; {
+			for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "started"; {
 				t.Log(lines.Text())
 			}
 			all := 5 // the process, four programs
@@ -368,5 +368,5 @@ func TestKilled(t *testing.T) {
 		})
 	}
 	n.End()
-	gone(t, fmt.Sprintf("PIDNS_TEST=user-%d", os.Getpid()))
+	awaitEnd(t, fmt.Sprintf("PIDNS_TEST=user-%d", os.Getpid()))
 }

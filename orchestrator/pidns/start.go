@@ -15,19 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrEnded says that a PID namespace has ended: nothing can be started in it.
+// ErrEnded reports that a PID namespace has ended: no program can start in it.
 var ErrEnded = errors.New("the process that owns its namespaces has ended: no program can start")
 
-// NoRoot is Start's root where that is the calling thread's.
+// NoRoot makes Start keep the calling thread's root folder.
 const NoRoot = -1
 
-// Start starts a command in a PID namespace, with some capabilities and no others, and returns when it is the program. The
-// command is killed when the calling thread ends. A name without a slash is looked up where the program is to run. root
-// is an open folder that is to be the program's root folder, or NoRoot. With a root, folder is where the program
-// begins, if there is such; empty: the calling process' folder.
+// Start starts a command in a PID namespace, limited to the given capabilities, and returns once its program runs. The
+// command is killed when the calling thread ends. A name without a slash is looked up in the program's root folder.
+// root is an open folder that becomes the program's root folder, or NoRoot. With a root, the program starts in folder,
+// if it exists there; empty means the folder of the calling process.
 //
 // The thread must be locked, and starts processes in the PID namespace from then on. It may be in a mount namespace
-// whose /proc shows that.
+// whose /proc shows that PID namespace.
 func Start(namespace int, cmd *exec.Cmd, capabilities Capabilities, root int, folder string) error {
 	path := cmd.Path
 	if errors.Is(cmd.Err, exec.ErrNotFound) || len(cmd.Args) > 0 && !strings.Contains(cmd.Args[0], "/") &&
@@ -46,13 +46,13 @@ func Start(namespace int, cmd *exec.Cmd, capabilities Capabilities, root int, fo
 	if err := unix.Setns(namespace, unix.CLONE_NEWPID); err != nil {
 		return fmt.Errorf("enter the PID namespace: %w", err)
 	}
-	said, says, err := os.Pipe()
+	failure, failureEnd, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer said.Close()
-	cmd.ExtraFiles = append(cmd.ExtraFiles, self, says)
-	fd := 1 + len(cmd.ExtraFiles) // of self; says is the next
+	defer failure.Close()
+	cmd.ExtraFiles = append(cmd.ExtraFiles, self, failureEnd)
+	fd := 1 + len(cmd.ExtraFiles) // of self; failureEnd is the next
 	rootArgument := strconv.Itoa(NoRoot)
 	if root != NoRoot {
 		own, err := unix.FcntlInt(uintptr(root), unix.F_DUPFD_CLOEXEC, 0)
@@ -67,7 +67,7 @@ func Start(namespace int, cmd *exec.Cmd, capabilities Capabilities, root int, fo
 	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), capabilities.String(), rootArgument, folder, path}, cmd.Args...)
 	cmd.Path = "/proc/self/exe"
 	err = cmd.Start()
-	says.Close()
+	failureEnd.Close()
 	if errors.Is(err, unix.ENOMEM) { // that is how the kernel puts it
 		return ErrEnded
 	}
@@ -75,7 +75,7 @@ func Start(namespace int, cmd *exec.Cmd, capabilities Capabilities, root int, fo
 		return err
 	}
 	// It ends as the program begins, or the process ends.
-	why, err := io.ReadAll(said)
+	why, err := io.ReadAll(failure)
 	if err == nil && len(why) > 0 {
 		var number unix.Errno
 		step, text, _ := strings.Cut(string(why), " ")
@@ -100,9 +100,9 @@ func Start(namespace int, cmd *exec.Cmd, capabilities Capabilities, root int, fo
 	return err
 }
 
-// become makes this process a program. Its arguments are a descriptor of the process that started it, before one that
-// tells that one why it did not, the program's capabilities, its root folder, the folder it begins in, its file or name, and
-// its arguments.
+// become makes this process a program. Its arguments are: a descriptor of the process that started it, whose next
+// descriptor accepts the reason of a failure; the program's capabilities; its root folder; its working folder; its file
+// or name; and its arguments.
 func become(args []string) {
 	if len(args) < 6 {
 		return
@@ -111,13 +111,13 @@ func become(args []string) {
 	if err != nil {
 		return
 	}
-	says := parent + 1
+	failureEnd := parent + 1
 	unix.CloseOnExec(parent)
-	unix.CloseOnExec(says)
+	unix.CloseOnExec(failureEnd)
 	fail := func(step string, err error) {
 		var number unix.Errno
 		if errors.As(err, &number) {
-			_, _ = unix.Write(says, fmt.Appendf(nil, "%s %d", step, int(number)))
+			_, _ = unix.Write(failureEnd, fmt.Appendf(nil, "%s %d", step, int(number)))
 		}
 	}
 	if root, err := strconv.Atoi(args[2]); err != nil {
@@ -173,7 +173,7 @@ func enterRoot(root int, folder string) error {
 	return err
 }
 
-// hasEnded reports whether the process behind a pidfd has.
+// hasEnded reports whether the process behind a pidfd has ended.
 func hasEnded(process int) bool {
 	n, _ := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, 0)
 	return n > 0
