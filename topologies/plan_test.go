@@ -212,8 +212,8 @@ func TestLargestFabric(t *testing.T) {
 		switches, leaves int
 		hops             int // between the first host and the last
 	}{
-		{"leafspine: {spines: 32, leaves: 512, hosts_per_leaf: 32}", 544, 512, 4},
-		{"fattree: {pods: 32, edges: 16, aggregations: 16, cores: 256, hosts_per_edge: 32}", 1280, 512, 6},
+		{"leafspine: {spines: 64, leaves: 512, hosts_per_leaf: 256}", 576, 512, 4},
+		{"fattree: {pods: 64, edges: 8, aggregations: 16, cores: 256, hosts_per_edge: 256}", 1792, 512, 6},
 	} {
 		p := mustParse(t, c.text)
 		r := p.Routes()
@@ -225,13 +225,13 @@ func TestLargestFabric(t *testing.T) {
 		if n := p.PathOf(p.Hosts[0], last, Pair{}); len(n) != c.hops || p.PeerNode(n[c.hops-1]).ID != last {
 			t.Errorf("%s: path %v, want %d links", p.Summary(), n, c.hops)
 		}
-		if a := p.Nodes[last].Addr.String(); a != "10.0.64.0" {
+		if a := p.Nodes[last].Addr.String(); a != "10.2.0.0" {
 			t.Errorf("the last host has the address %s", a)
 		}
 		_, err := Parse("x", []byte(c.text+"\nnodes: [{name: one-more, kind: host}]\nlinks: [{from: one-more, to: "+
 			p.Nodes[p.Switch[0]].Name+"}]"))
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(
-			"16385 hosts and %d switches exceed the limits of 16384 and 4096", c.switches)) {
+			"131073 hosts and %d switches exceed the limits of 131072 and 16384", c.switches)) {
 			t.Errorf("one host more: %v", err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestTooManyLinks(t *testing.T) {
 		"fattree: {pods: 1, edges: 1500, aggregations: 1000, cores: 1000, hosts_per_edge: 1}": "1502500 links",
 	} {
 		if _, err := Parse("x", []byte(text)); err == nil ||
-			!strings.Contains(err.Error(), want+" exceed the limit of 524288") {
+			!strings.Contains(err.Error(), want+" exceed the limit of 1048576") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

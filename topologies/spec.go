@@ -12,14 +12,14 @@ import (
 
 // Limits on a spec, low enough to reject a mistake before it uses much memory. The kernel plane's are lower.
 const (
-	MaxHosts          = 16384
-	MaxSwitches       = 4096
+	MaxHosts          = 1 << 17
+	MaxSwitches       = 1 << 14
 	MaxPortsPerSwitch = 1024
 	MaxPortsPerHost   = 64
 	maxWeight         = 64
 	maxBreakout       = 8       // 800G modules have eight lanes
-	maxInterfaces     = 1 << 17 // ports of all hosts: MaxHosts with 8 ports each
-	maxLinks          = 1 << 19
+	maxInterfaces     = 1 << 18 // ports of all hosts: MaxHosts with 2 ports each
+	maxLinks          = 1 << 20
 
 	minRate  = units.Mbps
 	maxRate  = 10 * units.Tbps
