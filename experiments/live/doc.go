@@ -24,7 +24,8 @@
 //     and hostfault.go.
 //   - State for users: describe.go (nodes and links), snapshot.go (one moment), top.go (changes between two), ended.go
 //     (finished flows) and capture.go (frames on the links).
-//   - Metrics for Prometheus: metrics.go; limitedlistener.go limits connections to the metrics, or to a page.
+//   - Metrics for Prometheus: metrics.go, written by exposition.go; limitedlistener.go limits connections to the
+//     metrics, or to a page.
 //   - Events: event.go (their kinds), watcher.go (receives them from the engine), reader.go (delivers them).
 //   - Other terminals: control.go (the socket, its requests and replies), streams.go (replies that continue),
 //     connections.go (open connections, and a listener that survives errors, also for the metrics), inside.go (programs

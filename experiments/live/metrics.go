@@ -3,16 +3,15 @@
 package live
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/orchestrator/wallclock"
@@ -35,13 +34,8 @@ func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 		return nil, &runner.EnvironmentError{Err: fmt.Errorf(
 			"serve metrics: %w (choose another address with --metrics=127.0.0.1:PORT)", err)}
 	}
-	handler := func(c *collector) http.Handler {
-		registry := prometheus.NewRegistry()
-		registry.MustRegister(c)
-		return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
-	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", apart(handler(&collector{fabric: f}), handler(&collector{fabric: f, every: strangersEvery})))
+	mux.Handle("/metrics", apart(&collector{fabric: f}, &collector{fabric: f, every: strangersEvery}))
 	s := &metricsServer{
 		server: &http.Server{
 			Handler: mux, ConnContext: inContext, MaxHeaderBytes: 1 << 14, ReadTimeout: 5 * time.Second,
@@ -74,28 +68,36 @@ func (f *Fabric) MetricsAddress() string {
 // strangersEvery sets the minimum time between snapshots for scrapes of users other than root and the fabric's owner.
 const strangersEvery = time.Second
 
-// collector turns snapshots into metrics.
+// mostScrapes limits how many scrapes a collector serves at once.
+const mostScrapes = 2
+
+// collector serves snapshots as metrics.
 type collector struct {
-	fabric *Fabric
-	every  time.Duration // wall-clock lifetime of a snapshot; 0 takes a new one for each scrape
-	mutex  sync.Mutex
-	last   *Snapshot
-	taken  time.Time
+	fabric  *Fabric
+	every   time.Duration // wall-clock lifetime of a snapshot; 0 takes a new one for each scrape
+	scrapes atomic.Int32  // in progress
+	mutex   sync.Mutex
+	last    *Snapshot
+	taken   time.Time
 }
 
-// Describe implements prometheus.Collector: which metrics there are depends on the fabric.
-func (c *collector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector.
-func (c *collector) Collect(out chan<- prometheus.Metric) {
-	s, err := c.snapshot()
-	if err != nil {
-		if !errors.Is(err, wallclock.ErrEnded) {
-			out <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
-		}
+// ServeHTTP implements http.Handler.
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer c.scrapes.Add(-1)
+	if c.scrapes.Add(1) > mostScrapes {
+		http.Error(w, fmt.Sprintf("%d scrapes are in progress: try again later", mostScrapes), http.StatusServiceUnavailable)
 		return
 	}
-	s.metrics(out)
+	s, err := c.snapshot()
+	if err != nil && !errors.Is(err, wallclock.ErrEnded) {
+		http.Error(w, fmt.Sprintf("collect metrics: %v", err), http.StatusInternalServerError)
+		return
+	}
+	out := &exposition{samples: map[*metric]*bytes.Buffer{}}
+	if err == nil {
+		s.metrics(out)
+	}
+	out.respond(w, r)
 }
 
 func (c *collector) snapshot() (s *Snapshot, err error) {
@@ -113,128 +115,114 @@ func (c *collector) snapshot() (s *Snapshot, err error) {
 	return s, err
 }
 
-// describe returns the description of a metric with the label fabric and the given labels.
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("pausenet_"+name, help, append([]string{"fabric"}, labels...), nil)
-}
-
 var (
-	metricQueue    = describe("queue_bytes", "Bytes in the egress queue.", "node", "port", "priority")
-	metricBuffered = describe("ingress_buffered_bytes",
+	metricQueue    = gauge("queue_bytes", "Bytes in the egress queue.", "node", "port", "priority")
+	metricBuffered = gauge("ingress_buffered_bytes",
 		"Bytes in the switch, or in a slow receiver's buffer, that arrived through the port.", "node", "port", "priority")
-	oldBuffered   = describe("ingress_held_bytes", "The old name of ingress_buffered_bytes.", "node", "port", "priority")
-	metricPaused  = describe("paused", "1 while flow control stops the egress queue.", "node", "port", "priority")
-	metricPausedS = describe("paused_seconds_total",
+	oldBuffered   = gauge("ingress_held_bytes", "The old name of ingress_buffered_bytes.", "node", "port", "priority")
+	metricPaused  = gauge("paused", "1 while flow control stops the egress queue.", "node", "port", "priority")
+	metricPausedS = counter("paused_seconds_total",
 		"Virtual time for which flow control has stopped the egress queue, by PAUSE or a lack of credits.", "node",
 		"port", "priority")
-	metricStorm = describe("storm", "1 while the PFC watchdog treats the egress queue as in a storm.", "node", "port",
+	metricStorm = gauge("storm", "1 while the PFC watchdog treats the egress queue as in a storm.", "node", "port",
 		"priority")
-	metricUp = describe("link_up", "1 while the port's link is up.", "node", "port")
-	metricTx = describe("transmitted_bytes_total", "Bytes of frames that the port has started to send, without FCS.",
+	metricUp = gauge("link_up", "1 while the port's link is up.", "node", "port")
+	metricTx = counter("transmitted_bytes_total", "Bytes of frames that the port has started to send, without FCS.",
 		"node", "port")
-	metricPausesTx = describe("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port", "priority")
-	metricPausesRx = describe("pauses_received_total", "PAUSE frames that the port has received.", "node", "port",
+	metricPausesTx = counter("pauses_sent_total", "PAUSE frames that the port has sent.", "node", "port", "priority")
+	metricPausesRx = counter("pauses_received_total", "PAUSE frames that the port has received.", "node", "port",
 		"priority")
-	metricECN = describe("ecn_marks_total", "Packets marked CE (congestion experienced) at the egress port.", "node",
+	metricECN = counter("ecn_marks_total", "Packets marked CE (congestion experienced) at the egress port.", "node",
 		"port", "priority")
-	metricUE = describe("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port",
+	metricUE = counter("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port",
 		"priority")
-	metricCNMs = describe("cnms_sent_total", "Congestion notification messages that the switch has sent because of bursts in the "+
+	metricCNMs = counter("cnms_sent_total", "Congestion notification messages that the switch has sent because of bursts in the "+
 		"egress queue.", "node", "port", "priority")
-	metricDrops = describe("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority",
+	metricDrops = counter("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority",
 		"cause")
-	metricHostDrop = describe("host_dropped_frames_total",
+	metricHostDrop = counter("host_dropped_frames_total",
 		"Frames of the host's programs that were dropped before they left its NIC, by cause.", "node", "cause")
-	metricCNPsTx = describe("cnps_sent_total", "Congestion notification packets that the host has sent.", "node")
-	metricCNPsRx = describe("cnps_received_total", "Congestion notification packets that the host has received.", "node")
-	metricCNMsRx = describe("cnms_received_total", "Congestion notification messages that the host has received.",
+	metricCNPsTx = counter("cnps_sent_total", "Congestion notification packets that the host has sent.", "node")
+	metricCNPsRx = counter("cnps_received_total", "Congestion notification packets that the host has received.", "node")
+	metricCNMsRx = counter("cnms_received_total", "Congestion notification messages that the host has received.",
 		"node")
-	metricRate = describe("flow_rate_bytes_per_second",
+	metricRate = gauge("flow_rate_bytes_per_second",
 		"Rate that congestion control allows an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source",
 		"destination")
-	metricRTT = describe("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.",
+	metricRTT = gauge("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.",
 		"flow", "source", "destination")
-	metricFlows    = describe("open_flows", "RDMA flows that have not finished.")
-	metricEnded    = describe("ended_flows_total", "RDMA flows that have finished.")
-	metricEndedB   = describe("ended_flows_bytes_total", "Payload of finished RDMA flows.")
-	metricSlowness = describe("flow_slowdown_ratio", "Completion time over the ideal one, of finished RDMA flows.")
-	metricDeadlock = describe("deadlock", "1 while the fabric is in a deadlock.")
-	metricVirtual  = describe("virtual_time_seconds", "Virtual time since bring-up.")
-	metricSlowdown = describe("slowdown_ratio", "Wall-clock seconds for one of virtual time.")
-	metricLateness = describe("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
-	metricFrames   = describe("program_frame_lateness_seconds",
+	metricFlows    = gauge("open_flows", "RDMA flows that have not finished.")
+	metricEnded    = counter("ended_flows_total", "RDMA flows that have finished.")
+	metricEndedB   = counter("ended_flows_bytes_total", "Payload of finished RDMA flows.")
+	metricSlowness = summary("flow_slowdown_ratio", "Completion time over the ideal one, of finished RDMA flows.")
+	metricDeadlock = gauge("deadlock", "1 while the fabric is in a deadlock.")
+	metricVirtual  = gauge("virtual_time_seconds", "Virtual time since bring-up.")
+	metricSlowdown = gauge("slowdown_ratio", "Wall-clock seconds for one of virtual time.")
+	metricLateness = summary("event_lateness_seconds", "How long after its time an event happened, in virtual time.")
+	metricFrames   = summary("program_frame_lateness_seconds",
 		"Wall-clock time from a frame's arrival at its host's port, from a program, until the engine processed it.")
-	metricStalled = describe("stalled_seconds_total",
+	metricStalled = counter("stalled_seconds_total",
 		"Wall-clock time for which virtual time stood still because the machine could not keep up.")
-	oldStalled = describe("held_seconds_total", "The old name of stalled_seconds_total.")
-	metricTook = describe("snapshot_seconds", "Wall-clock time for which the engine stopped to collect this scrape.")
+	oldStalled = counter("held_seconds_total", "The old name of stalled_seconds_total.")
+	metricTook = gauge("snapshot_seconds", "Wall-clock time for which the engine stopped to collect this scrape.")
 )
 
-// metrics sends a snapshot's metrics to out.
-func (s *Snapshot) metrics(out chan<- prometheus.Metric) {
-	emit := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, kind, value, append([]string{s.Fabric}, labels...)...)
-	}
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		emit(d, prometheus.GaugeValue, value, labels...)
-	}
-	counter := func(d *prometheus.Desc, value float64, labels ...string) {
-		emit(d, prometheus.CounterValue, value, labels...)
-	}
+// metrics adds a snapshot's metrics to out.
+func (s *Snapshot) metrics(out *exposition) {
+	out.fabric = s.Fabric
 	for i := range s.Ports {
 		p := &s.Ports[i]
-		gauge(metricUp, truth(p.Up), p.Node, p.Port)
-		counter(metricTx, float64(p.TxBytes), p.Node, p.Port)
+		out.add(metricUp, truth(p.Up), p.Node, p.Port)
+		out.add(metricTx, float64(p.TxBytes), p.Node, p.Port)
 		for _, d := range p.Drops {
-			counter(metricDrops, float64(d.Frames), p.Node, p.Port, strconv.Itoa(int(d.Priority)), d.Cause)
+			out.add(metricDrops, float64(d.Frames), p.Node, p.Port, strconv.Itoa(int(d.Priority)), d.Cause)
 		}
 		for k := range p.Classes {
 			c := &p.Classes[k]
 			priority := strconv.Itoa(int(c.Priority))
-			gauge(metricQueue, float64(c.QueueBytes), p.Node, p.Port, priority)
-			gauge(metricBuffered, float64(c.BufferedBytes), p.Node, p.Port, priority)
-			gauge(oldBuffered, float64(c.BufferedBytes), p.Node, p.Port, priority)
-			gauge(metricPaused, truth(c.Paused), p.Node, p.Port, priority)
-			counter(metricPausedS, seconds(c.PausedNS), p.Node, p.Port, priority)
-			counter(metricPausesTx, float64(c.PausesSent), p.Node, p.Port, priority)
-			counter(metricPausesRx, float64(c.PausesReceived), p.Node, p.Port, priority)
-			gauge(metricStorm, truth(c.Storm), p.Node, p.Port, priority)
-			counter(metricECN, float64(c.ECNMarks), p.Node, p.Port, priority)
-			counter(metricUE, float64(c.UEMarks), p.Node, p.Port, priority)
-			counter(metricCNMs, float64(c.CNMs), p.Node, p.Port, priority)
+			out.add(metricQueue, float64(c.QueueBytes), p.Node, p.Port, priority)
+			out.add(metricBuffered, float64(c.BufferedBytes), p.Node, p.Port, priority)
+			out.add(oldBuffered, float64(c.BufferedBytes), p.Node, p.Port, priority)
+			out.add(metricPaused, truth(c.Paused), p.Node, p.Port, priority)
+			out.add(metricPausedS, seconds(c.PausedNS), p.Node, p.Port, priority)
+			out.add(metricPausesTx, float64(c.PausesSent), p.Node, p.Port, priority)
+			out.add(metricPausesRx, float64(c.PausesReceived), p.Node, p.Port, priority)
+			out.add(metricStorm, truth(c.Storm), p.Node, p.Port, priority)
+			out.add(metricECN, float64(c.ECNMarks), p.Node, p.Port, priority)
+			out.add(metricUE, float64(c.UEMarks), p.Node, p.Port, priority)
+			out.add(metricCNMs, float64(c.CNMs), p.Node, p.Port, priority)
 		}
 	}
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
-		counter(metricCNPsTx, float64(h.CNPsSent), h.Node)
-		counter(metricCNPsRx, float64(h.CNPsReceived), h.Node)
-		counter(metricCNMsRx, float64(h.CNMsReceived), h.Node)
+		out.add(metricCNPsTx, float64(h.CNPsSent), h.Node)
+		out.add(metricCNPsRx, float64(h.CNPsReceived), h.Node)
+		out.add(metricCNMsRx, float64(h.CNMsReceived), h.Node)
 		for _, d := range h.Drops {
-			counter(metricHostDrop, float64(d.Frames), h.Node, d.Cause)
+			out.add(metricHostDrop, float64(d.Frames), h.Node, d.Cause)
 		}
 	}
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		flow := strconv.Itoa(f.Flow)
-		gauge(metricRate, f.RateBPS/8, flow, f.From, f.To)
-		gauge(metricRTT, seconds(f.RTTNS), flow, f.From, f.To)
+		out.add(metricRate, f.RateBPS/8, flow, f.From, f.To)
+		out.add(metricRTT, seconds(f.RTTNS), flow, f.From, f.To)
 	}
-	gauge(metricFlows, float64(s.OpenFlows))
-	counter(metricEnded, float64(s.Ended.Count))
-	counter(metricEndedB, float64(s.Ended.SizeBytes))
-	out <- prometheus.MustNewConstSummary(metricSlowness, uint64(s.Ended.Count),
-		s.Ended.SlowdownMean*float64(s.Ended.Count),
-		map[float64]float64{0.5: s.Ended.SlowdownP50, 0.99: s.Ended.SlowdownP99}, s.Fabric)
-	gauge(metricDeadlock, truth(s.Deadlock != ""))
-	gauge(metricVirtual, seconds(s.Clock.VirtualNS))
-	gauge(metricSlowdown, s.Clock.Slowdown)
-	counter(metricStalled, s.Clock.StalledSeconds)
-	counter(oldStalled, s.Clock.StalledSeconds)
-	gauge(metricTook, seconds(s.TookNS))
-	out <- prometheus.MustNewConstSummary(metricFrames, uint64(s.Clock.Frames), seconds(s.FramesNS),
-		map[float64]float64{0.5: seconds(s.Clock.FrameLatenessP50NS), 0.99: seconds(s.Clock.FrameLatenessP99NS)}, s.Fabric)
-	out <- prometheus.MustNewConstSummary(metricLateness, uint64(s.Late), seconds(s.LateNS),
-		map[float64]float64{0.5: seconds(s.Clock.LatenessP50NS), 0.99: seconds(s.Clock.LatenessP99NS)}, s.Fabric)
+	out.add(metricFlows, float64(s.OpenFlows))
+	out.add(metricEnded, float64(s.Ended.Count))
+	out.add(metricEndedB, float64(s.Ended.SizeBytes))
+	out.summarize(metricSlowness, s.Ended.SlowdownP50, s.Ended.SlowdownP99, s.Ended.SlowdownMean*float64(s.Ended.Count),
+		int64(s.Ended.Count))
+	out.add(metricDeadlock, truth(s.Deadlock != ""))
+	out.add(metricVirtual, seconds(s.Clock.VirtualNS))
+	out.add(metricSlowdown, s.Clock.Slowdown)
+	out.add(metricStalled, s.Clock.StalledSeconds)
+	out.add(oldStalled, s.Clock.StalledSeconds)
+	out.add(metricTook, seconds(s.TookNS))
+	out.summarize(metricFrames, seconds(s.Clock.FrameLatenessP50NS), seconds(s.Clock.FrameLatenessP99NS),
+		seconds(s.FramesNS), int64(s.Clock.Frames))
+	out.summarize(metricLateness, seconds(s.Clock.LatenessP50NS), seconds(s.Clock.LatenessP99NS), seconds(s.LateNS),
+		int64(s.Late))
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

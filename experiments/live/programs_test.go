@@ -364,7 +364,7 @@ func testECN(t *testing.T, plane string) {
 	for _, end := range ends {
 		end()
 	}
-	if ce := counter(t, f, "h5", "IpExt", "InCEPkts"); ce == 0 {
+	if ce := netstat(t, f, "h5", "IpExt", "InCEPkts"); ce == 0 {
 		t.Error("h5 got no segment with CE")
 	}
 	if n := refused(t, f); n != 0 {
@@ -372,8 +372,8 @@ func testECN(t *testing.T, plane string) {
 	}
 }
 
-// counter returns a counter of /proc/net/netstat on a node.
-func counter(t *testing.T, f *Fabric, node, group, name string) int64 {
+// netstat returns a counter of /proc/net/netstat on a node.
+func netstat(t *testing.T, f *Fabric, node, group, name string) int64 {
 	t.Helper()
 	var names []string
 	for line := range strings.Lines(on(t, f, node, "cat", "/proc/thread-self/net/netstat")) {
