@@ -93,14 +93,17 @@ func (b *Balancing) Uses(key string) bool {
 // Hashes reports whether a flow keeps the port that a hash of its packets selects.
 func (b *Balancing) Hashes() bool { return BalancingModes[b.Mode].Hashes }
 
-// Flowlets reports whether a flow keeps its port for a flowlet.
-func (b *Balancing) Flowlets() bool { return b.Uses("gap") }
+// Other reports whether the mode chooses by the other value of its parameter: by some fields, in turn, by flowlet.
+func (b *Balancing) Other() bool {
+	return b.Fields != HashFiveTuple && b.Uses("fields") || b.RoundRobin && b.Uses("order") || b.ByFlowlet && b.Uses("by")
+}
 
-// ByPacket reports whether each packet may take another port than the one before.
-func (b *Balancing) ByPacket() bool { return !b.Hashes() && !b.Flowlets() }
+// ByPacket reports whether each packet may take another port than the one before: a flow has neither a port nor
+// flowlets.
+func (b *Balancing) ByPacket() bool { return !b.Hashes() && !b.Uses("gap") }
 
 // Remembers reports whether a switch keeps state of flowlets or of round robin.
-func (b *Balancing) Remembers() bool { return b.Flowlets() || b.Mode == BalanceSpray && b.RoundRobin }
+func (b *Balancing) Remembers() bool { return b.Uses("gap") || b.Uses("order") && b.RoundRobin }
 
 // HashFields selects the hashed fields of the 5-tuple.
 type HashFields uint8

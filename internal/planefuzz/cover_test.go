@@ -200,12 +200,11 @@ func features(r *run) []string {
 	on(choices(s.Topology), "ECMP")
 	on(choices(s.Topology) && s.Topology.Hash == topologies.HashHPCC, "ECMP by HPCC's hash")
 	b := &s.Topology.Balancing
-	on(choices(s.Topology) && b.Hashes() && b.Fields != topologies.HashFiveTuple, "ECMP by some fields")
 	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyREPS, "REPS")
 	on(choices(s.Topology) && s.Host.Entropy == hostagent.EntropyRandom, "source ports at random")
 	how := "balancing by " + b.Mode.String()
-	if b.RoundRobin && b.Uses("order") || b.ByFlowlet && b.Uses("by") {
-		how += ", in turn or by flowlet"
+	if b.Other() {
+		how += ", by some fields, in turn or by flowlet"
 	}
 	on(choices(s.Topology), how)
 	on(s.Topology.Framing != 0, "framing ns3")

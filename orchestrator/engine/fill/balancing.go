@@ -9,35 +9,26 @@ import (
 
 // choices holds, for each mode of load balancing, how the pipelines choose among equal-cost ports.
 var choices = []struct {
-	of   func(*topologies.Balancing) uint32
-	most int // equal-cost ports that the pipelines can choose among; 0: any number
+	usual, other uint32 // with the default of the mode's parameter, and with another value (Balancing.Other)
+	most         int    // equal-cost ports that the pipelines can choose among; 0: any number
 }{
-	topologies.BalanceECMP: {of: func(b *topologies.Balancing) uint32 {
-		return either(b.Fields != topologies.HashFiveTuple, ebpf.ChoiceFields, ebpf.ChoiceHash)
-	}},
-	topologies.BalanceFlowlet: {of: func(*topologies.Balancing) uint32 { return ebpf.ChoiceFlowlet }},
-	topologies.BalanceSpray: {of: func(b *topologies.Balancing) uint32 {
-		return either(b.RoundRobin, ebpf.ChoiceRoundRobin, ebpf.ChoiceRandom)
-	}},
-	topologies.BalanceAdaptive: {of: func(b *topologies.Balancing) uint32 {
-		return either(b.ByFlowlet, ebpf.ChoiceAdaptiveFlowlet, ebpf.ChoiceAdaptive)
-	}, most: ebpf.MostCompared},
-}
-
-func either(condition bool, yes, no uint32) uint32 {
-	if condition {
-		return yes
-	}
-	return no
+	topologies.BalanceECMP:     {ebpf.ChoiceHash, ebpf.ChoiceFields, 0},
+	topologies.BalanceFlowlet:  {ebpf.ChoiceFlowlet, ebpf.ChoiceFlowlet, 0},
+	topologies.BalanceSpray:    {ebpf.ChoiceRandom, ebpf.ChoiceRoundRobin, 0},
+	topologies.BalanceAdaptive: {ebpf.ChoiceAdaptive, ebpf.ChoiceAdaptiveFlowlet, ebpf.MostCompared},
 }
 
 // Choice writes how the switch with an index chooses among equal-cost ports.
 func Choice(t *ebpf.SwitchState, plan *topologies.Plan, index int) {
 	b := &plan.Balancing
 	t.EcmpSeed, t.FlowletGap, t.HashFields = paths.Seed(plan, index), uint64(b.Gap), paths.Fields(b)
-	t.Choice = choices[b.Mode].of(b)
-	if plan.Hash == topologies.HashHPCC && b.Hashes() {
+	switch {
+	case plan.Hash == topologies.HashHPCC && b.Hashes():
 		t.Choice = ebpf.ChoiceHPCC
+	case b.Other():
+		t.Choice = choices[b.Mode].other
+	default:
+		t.Choice = choices[b.Mode].usual
 	}
 }
 
