@@ -149,7 +149,9 @@ func TestCommands(t *testing.T) {
 		// A configuration file serves every command, so it may have any flag of any, and no other key.
 		{"list --config " + file("wasm.yaml", "plane: wasm\nsource: true\n"), exitFine, "dcon-testbed", ""},
 		{"list --config " + strange, exitBadInput, "", strange + ": unknown key \"job\": did you mean \"jobs\"?\n" + strange +
-			": unknown key \"switch.buffer\" (a key is"},
+			": unknown key \"switch\" (a key is"},
+		{"list --config " + file("nested.yaml", "out: {a: b}\n"), exitBadInput, "", "out is a mapping, but a flag takes a value or a list"},
+		{"list --config " + file("open.yaml", "out: [a\n"), exitBadInput, "", "open.yaml:1:6: sequence end token ']' not found"},
 		{"list --config " + words, exitBadInput, "", "xml: expected table, json or yaml"},
 		{"run incast --config " + words, exitBadInput, "", words + `: jobs: many: expected a whole number`},
 		// A sweep is told from a scenario, by every verb, and is validated with what --set makes of it.

@@ -1,9 +1,9 @@
 package command
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -30,46 +29,69 @@ func applyConfiguration(c *cobra.Command, file string) error {
 	if file == "" {
 		file = os.Getenv(variableOf("config"))
 	}
-	v := viper.New()
-	v.SetEnvPrefix(strings.TrimSuffix(variablePrefix, "_"))
-	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
-	v.AutomaticEnv()
-	file, err := readConfiguration(v, file)
+	configured, err := readConfiguration(file)
 	if err != nil {
 		return badInput(err)
 	}
 	known := flagNames(c.Root())
-	errs := append(unknownVariables(os.Environ(), known), unknownKeys(v, file, known)...)
+	errs := append(unknownVariables(os.Environ(), known), configured.unknownKeys(known)...)
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "config" || f.Name == "help" || !v.IsSet(f.Name) {
+		if f.Changed || f.Name == "config" || f.Name == "help" {
 			return
 		}
-		values := []string{v.GetString(f.Name)}
 		_, several := f.Value.(pflag.SliceValue)
-		if _, list := v.Get(f.Name).([]any); list && !several {
-			errs = append(errs, fmt.Errorf("%s is a list, but --%s takes one value", origin(f.Name, file), f.Name))
-			return
-		}
-		if several {
-			values = v.GetStringSlice(f.Name)
-		}
+		values, err := configured.valuesOf(f.Name, several)
 		for _, value := range values {
 			if err := c.Flags().Set(f.Name, value); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %s", origin(f.Name, file),
+				errs = append(errs, fmt.Errorf("%s: %s", configured.origin(f.Name),
 					strings.TrimPrefix(flagError(c, err).Error(), "--"+f.Name+" ")))
 			}
+		}
+		if err != nil {
+			errs = append(errs, err)
 		}
 	})
 	return badInput(errors.Join(errs...))
 }
 
+// configuration holds what a configuration file sets.
+type configuration struct {
+	file   string // empty without a file
+	values map[string]*yamlspec.Value
+}
+
+// valuesOf returns the values of a flag, from the environment or else from the file. A flag that takes several values
+// may have a list in the file, or values separated by blanks.
+func (c *configuration) valuesOf(flag string, several bool) ([]string, error) {
+	text, value := os.Getenv(variableOf(flag)), c.values[flag]
+	switch {
+	case text != "":
+	case value.IsSequence() && !several:
+		return nil, fmt.Errorf("%s is a list, but --%s takes one value", c.origin(flag), flag)
+	case value.IsSequence():
+		var texts []string
+		for _, item := range value.Items() {
+			texts = append(texts, item.Raw())
+		}
+		return texts, nil
+	case value.IsScalar():
+		text = value.Raw()
+	default:
+		return nil, nil
+	}
+	if several {
+		return strings.Fields(text), nil
+	}
+	return []string{text}, nil
+}
+
 // origin returns the source of a flag's value that was not given on the command line. A variable takes precedence
 // over the file.
-func origin(flag, file string) string {
+func (c *configuration) origin(flag string) string {
 	if variable := variableOf(flag); os.Getenv(variable) != "" {
 		return variable + " in the environment"
 	}
-	return file + ": " + flag
+	return c.file + ": " + flag
 }
 
 // variableOf returns the environment variable of a flag.
@@ -126,18 +148,21 @@ func flagNames(root *cobra.Command) []string {
 	return known
 }
 
-// unknownKeys returns an error for each key of the configuration file that is no flag's name.
-func unknownKeys(v *viper.Viper, file string, known []string) []error {
+// unknownKeys returns an error for each key of the configuration file that is no flag's name, or has keys of its own.
+func (c *configuration) unknownKeys(known []string) []error {
 	var errs []error
-	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
+	for _, key := range slices.Sorted(maps.Keys(c.values)) {
 		if slices.Contains(known, key) {
+			if c.values[key].IsMapping() {
+				errs = append(errs, fmt.Errorf("%s: %s is a mapping, but a flag takes a value or a list", c.file, key))
+			}
 			continue
 		}
 		hint := yamlspec.Suggest(key, known)
 		if hint == "" {
 			hint = " (a key is a flag's name, such as jobs or out)"
 		}
-		errs = append(errs, fmt.Errorf("%s: unknown key %q%s", file, key, hint))
+		errs = append(errs, fmt.Errorf("%s: unknown key %q%s", c.file, key, hint))
 	}
 	return errs
 }
@@ -145,26 +170,28 @@ func unknownKeys(v *viper.Viper, file string, known []string) []error {
 // configurationFile limits the size of a configuration file, which holds a few flags' values.
 var configurationFile = files.Kind{Name: "a configuration", Most: 64 << 10}
 
-// readConfiguration reads the given file, or else pausenet/config.yaml in the user's configuration folder. It
-// returns the name of the file read, or "".
-func readConfiguration(v *viper.Viper, file string) (string, error) {
+// readConfiguration reads the given file, or else pausenet/config.yaml in the user's configuration folder, if there is
+// one.
+func readConfiguration(file string) (*configuration, error) {
+	c := &configuration{values: map[string]*yamlspec.Value{}}
 	if file == "" {
 		folder, err := os.UserConfigDir()
 		if err != nil {
-			return "", nil // no home, no file
+			return c, nil // no home, no file
 		}
 		file = filepath.Join(folder, "pausenet", "config.yaml")
 		if _, err := os.Stat(file); err != nil {
-			return "", nil
+			return c, nil
 		}
 	}
 	data, err := files.Read(file, configurationFile)
-	if err == nil {
-		v.SetConfigFile(file)
-		err = v.ReadConfig(bytes.NewReader(data))
-	}
 	if err != nil {
-		return "", fmt.Errorf("configuration file %s: %w", file, err)
+		return nil, fmt.Errorf("configuration file %s: %w", file, err)
 	}
-	return file, nil
+	c.file = file
+	var report yamlspec.Report
+	report.Parse(file, data).Mapping().All(func(key, value *yamlspec.Value) {
+		c.values[strings.ToLower(key.Raw())] = value // flags' names have no capitals
+	})
+	return c, report.Err()
 }
