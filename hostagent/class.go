@@ -7,9 +7,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// class is one data priority of a NIC: its flows, and the answers that share the data's priority.
+// class holds one data priority of a NIC: its flows, and the answers that share the data's priority.
 type class struct {
-	priority uint8 // the NIC's own class has that of the NIC's settings, which may change
+	priority uint8 // for the NIC's own class, the priority of the NIC's settings, which may change
 
 	acks      frame.Queue // ACKs and NAKs that do not have the control priority
 	waiting   pacer       // flows not yet eligible, by the time they will be
@@ -17,7 +17,7 @@ type class struct {
 	readyHead int
 	readyLen  int
 
-	next *Sender // precedes the ring: another class was served in its turn, or its turn continues
+	next *Sender // the class precedes the ring: another class was served in its turn, or its turn continues
 	turn *Sender // the flow whose turn continues, by its weight; nil: none
 	left int     // packets that it may still send in its turn
 }
@@ -25,7 +25,7 @@ type class struct {
 // classes holds the classes of a NIC whose flows have several data priorities.
 type classes struct {
 	all     []*class // by priority, descending; nil: the NIC's own is the only one
-	deficit [8]int64 // of deficit weighted round robin
+	deficit [8]int64 // state of deficit weighted round robin
 	round   uint8    // the priority whose turn it is
 	fresh   bool     // it has received its quantum
 }
@@ -115,8 +115,8 @@ func (s *Sender) block(now vtime.Time) {
 	}
 }
 
-// admitted reports whether a flow's extensions let its next packet leave. If not, it has put the flow where it
-// belongs.
+// admitted reports whether a flow's extensions let its next packet leave. If not, it has moved the flow to the queue in
+// which it waits.
 func (s *Sender) admitted(now vtime.Time) bool {
 	if r := s.ext.selective; r != nil && r.idle(s) {
 		s.state = senderDrained
@@ -191,9 +191,9 @@ func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame
 	return f, 0
 }
 
-// choose picks one of the priorities in open, which have something to send: the highest without a quantum, or by
-// deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995), where a priority that has sent more than its
-// deficit carries the debt over.
+// choose picks one of the priorities in open, which have packets to send: the highest without a quantum, or by deficit
+// weighted round robin (Shreedhar and Varghese, SIGCOMM 1995). There a priority that has sent more than its deficit
+// carries the debt over.
 func (n *NIC) choose(open uint8) uint8 {
 	strict := uint8(0)
 	for p, quantum := range n.settings.Quantum {

@@ -18,11 +18,12 @@ type Messages interface {
 	Accepts(p *wire.Packet) bool
 	// Receive handles an accepted packet other than a CNP.
 	Receive(now vtime.Time, p *wire.Packet)
-	// Next says whether the next packet may leave now. If it returns LeaveAt, the time is when it may.
+	// Next reports whether the next packet may leave now. If it returns LeaveAt, the time is the packet's departure.
 	Next(now vtime.Time) (Readiness, vtime.Time)
 	// Responding reports whether a response waits. The congestion window does not block responses.
 	Responding() bool
-	// Send builds the next packet and returns it with its payload bytes; nil if there is none after all.
+	// Send builds the next packet and returns it with its payload bytes. It returns nil if there is no packet after
+	// all.
 	Send(now vtime.Time) (f *frame.Frame, payload int)
 	// Pending reports whether anything is left to send.
 	Pending() bool
@@ -32,7 +33,7 @@ type Messages interface {
 	Expired(now vtime.Time) bool
 }
 
-// Readiness says whether a connection's next packet may leave.
+// Readiness reports whether a connection's next packet may leave.
 type Readiness uint8
 
 // Values of Readiness.
@@ -45,7 +46,7 @@ const (
 
 // Connection carries the messages of a queue pair between two hosts. Its packets leave by a Sender, which has the
 // congestion control; its answers, ACKs and NAKs, by a Receiver, which is the notification point. It numbers request
-// packets from 0 on: each takes a full packet's place in the Sender's sequence of bytes, whatever its payload.
+// packets from 0 on. Each counts as a full packet in the Sender's sequence of bytes, whatever its payload.
 type Connection struct {
 	nic      *NIC
 	sender   *Sender
@@ -55,14 +56,14 @@ type Connection struct {
 
 // ConnectionConfig describes a connection to NIC.Connect.
 type ConnectionConfig struct {
-	SenderConfig                 // of which Size and Traits are not used
+	SenderConfig                 // Size and Traits are not used
 	Number       uint32          // of this end's queue pair
 	MTU          int             // payload bytes of a full packet
 	Back         wire.FlowParams // of the answers
 	Messages     Messages
 }
 
-// Connect returns a new connection, in which nothing is to be sent yet.
+// Connect returns a new connection that has nothing to send yet.
 func (n *NIC) Connect(now vtime.Time, c *ConnectionConfig) (*Connection, error) {
 	settings := cmp.Or(c.Settings, n.settings)
 	switch {
@@ -174,7 +175,7 @@ func (k *Connection) Answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn,
 	}
 }
 
-// admit reports whether the next packet may leave now. If not, it puts the sender where it belongs.
+// admit reports whether the next packet may leave now. If not, it moves the sender to the queue in which it waits.
 func (k *Connection) admit(now vtime.Time) bool {
 	s := k.sender
 	switch ready, at := k.messages.Next(now); ready {
@@ -191,7 +192,7 @@ func (k *Connection) admit(now vtime.Time) bool {
 	return false
 }
 
-// send builds the sender's next packet; nil if there is none after all.
+// send builds the sender's next packet. It returns nil if there is no packet after all.
 func (k *Connection) send(now vtime.Time) *frame.Frame {
 	s := k.sender
 	f, payload := k.messages.Send(now)
@@ -257,10 +258,10 @@ func (k *Connection) RecordSent(now vtime.Time, number int64, payload int, ackRe
 	s.high = max(s.high, s.next)
 }
 
-// NotePath passes on what an answer says about the path of the packet that it answers.
+// NotePath passes the path information in an answer to the flow's congestion control.
 func (k *Connection) NotePath(now vtime.Time, p *wire.Packet) { k.sender.notePath(now, p) }
 
-// Acknowledge acknowledges all request packets before number, as p says.
+// Acknowledge acknowledges all request packets before number, with the information in p.
 func (k *Connection) Acknowledge(now vtime.Time, p *wire.Packet, number int64) {
 	k.sender.advance(now, p, number-1, p.Kind == wire.KindAck)
 }
@@ -272,8 +273,8 @@ func (k *Connection) NoteProgress(now vtime.Time) { k.sender.moved = now }
 // notes the gap if not.
 func (k *Connection) Rewound(now vtime.Time, number int64) bool { return k.sender.rewound(now, number) }
 
-// GoBack retransmits from a request packet on, unless the connection has gone back further. loss says that a packet
-// was lost, which concerns the congestion control.
+// GoBack retransmits from a request packet on, unless the connection has gone back further. loss reports a lost packet
+// to the congestion control.
 func (k *Connection) GoBack(now vtime.Time, number int64, loss bool) {
 	s := k.sender
 	if number*s.mtu < s.next {

@@ -13,25 +13,25 @@ import (
 // impossible the flow sends nothing.
 type ControlError struct {
 	At     vtime.Time // of the first one
-	Rate   float64    // in bits per second of line time
+	Rate   float64    // bits per second of line time
 	Window int64      // payload bytes; below 0 if the window is impossible
-	// Stayed is set for a rate of 0, or next to nothing, that lasted. Such a rate is not wrong while it passes.
+	// Stayed is set for a rate of 0, or nearly 0, that lasted. Such a rate is no error while it passes.
 	Stayed bool
-	// Timer is set if the timer was due again at once, maxTimerRepeats times in a row. It is not called any more.
+	// Timer is set if the timer was due again at once, maxTimerRepeats times in a row. After that it is not called.
 	Timer bool
 }
 
-// controlCheck holds what a sender has noted about its congestion control.
+// controlCheck holds a sender's record of errors of its congestion control.
 type controlCheck struct {
 	controlError *ControlError // the first; nil: none
 	timerRepeats int           // how often in a row the controller's timer was due again at once
 }
 
-// maxTimerRepeats is how often in a row a controller's timer may be called at one time.
+// maxTimerRepeats limits how often in a row a controller's timer may be called at one time.
 const maxTimerRepeats = 1000
 
-// maxRate exceeds the rate of any line, in bits per second (IEEE 802.3dj: 1.6 Tb/s). A controller with a higher rate
-// is wrong even if the rate is a number.
+// maxRate exceeds the rate of any line, in bits per second (IEEE 802.3dj: 1.6 Tb/s). A higher rate is an error of the
+// controller.
 const maxRate = 10e12
 
 // String describes the request, such as "a rate of NaN b/s".
@@ -84,9 +84,9 @@ func (s *Sender) sendable(now vtime.Time) float64 {
 	return 0
 }
 
-// ControlError returns the first impossible request of the flow's congestion control; nil: none. now is the end of
-// the run. A rate at which the next packet never leaves is an error if it has lasted for half of the flow's time, or
-// if nothing is left that could change it: neither a timer nor a packet in flight.
+// ControlError returns the first impossible request of the flow's congestion control; nil without one. now is the end
+// of the run. A rate at which the next packet never leaves is an error in two cases: it has lasted for half of the
+// flow's time, or nothing is left that could change it, neither a timer nor a packet in flight.
 func (s *Sender) ControlError(now, started vtime.Time) *ControlError {
 	if s.controlError != nil || s.state == senderDone || s.eligible != vtime.Never || s.next == s.size {
 		return s.controlError

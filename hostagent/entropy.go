@@ -11,7 +11,7 @@ import (
 type Entropy uint8
 
 const (
-	// EntropyFlow uses the flow's own port: it keeps to one path.
+	// EntropyFlow uses the flow's own port, so that all its packets take one path.
 	EntropyFlow Entropy = iota
 	// EntropyRandom draws a port for each packet.
 	EntropyRandom
@@ -20,7 +20,7 @@ const (
 	EntropyREPS
 )
 
-// EntropyNames are the names of the values of Entropy.
+// EntropyNames lists the names of the values of Entropy.
 var EntropyNames = []string{EntropyFlow: "flow", EntropyRandom: "random", EntropyREPS: "reps"}
 
 func (e Entropy) String() string { return EntropyNames[e] }
@@ -45,7 +45,7 @@ type entropies struct {
 	unused  [repsCache]bool   // no packet has been sent with the port since it arrived
 	fresh   int               // how many are unused
 	filled  int               // how many ports the cache has
-	head    int               // where the next port goes
+	head    int               // index at which to store the next port
 	reuse   int               // index of the port to use next while frozen
 	frozen  bool
 	until   vtime.Time // end of the freeze

@@ -6,20 +6,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Recorder receives the reasons why the packets of a NIC's flows leave when they do. Implementations must not change
+// Recorder receives the reasons for the departure times of packets of a NIC's flows. Implementations must not change
 // anything. Calls between Received and Handled are caused by that packet; others by a timer, or by the NIC's port,
 // which takes the next packet.
 type Recorder interface {
 	// Started is called when a flow starts to send. Its first packet may leave at eligible (vtime.Never: no rate
 	// gives a time).
 	Started(now vtime.Time, flow int, eligible vtime.Time)
-	// Sent is called when a data packet leaves. last says that nothing more is to be sent.
+	// Sent is called when a data packet leaves. last means that no packet follows.
 	Sent(now vtime.Time, flow int, f *frame.Frame, retransmitted, last bool)
-	// Timed is called when the time is set at which the flow's next packet may leave, at its current rate.
+	// Timed is called when the departure of the flow's next packet is scheduled, at its current rate.
 	Timed(flow int, eligible vtime.Time)
 	// Blocked is called when the window blocks the next packet, which could otherwise leave now.
 	Blocked(now vtime.Time, flow int)
-	// Opened is called when the window no longer blocks it.
+	// Opened is called when the window no longer blocks the next packet.
 	Opened(now vtime.Time, flow int)
 	// WentBack is called when the flow retransmits, after a timeout or a NAK.
 	WentBack(now vtime.Time, flow int, timeout bool)

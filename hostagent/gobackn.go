@@ -6,11 +6,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// rewind holds the last gap that go-back-N went back for.
+// rewind holds the last gap for which go-back-N has gone back.
 type rewind struct {
 	packet int64      // number; -1: none
-	at     vtime.Time // when it went back
-	until  vtime.Time // a NAK for the packet before this time concerns what was sent before
+	at     vtime.Time // time of going back
+	until  vtime.Time // a NAK for the packet before this time concerns packets sent earlier
 }
 
 // resent marks, in progress.sent, a packet that go-back-N has sent more than once: its ACK gives no RTT.
@@ -40,10 +40,10 @@ func (s *Sender) remember(number int64, now vtime.Time, retransmitted bool) {
 	}
 }
 
-// sentAt returns where the departure time of a packet in flight is kept.
+// sentAt returns a pointer to the departure time of a packet in flight.
 func (s *Sender) sentAt(number int64) *vtime.Time { return &s.sent[number&int64(len(s.sent)-1)] }
 
-// packetNumber returns the packet number of a 24-bit PSN near what is in flight.
+// packetNumber returns the packet number of a 24-bit PSN near the packets in flight.
 func (s *Sender) packetNumber(psn uint32) int64 {
 	una := s.acked / s.mtu
 	return una + int64(wire.PSNDiff(psn, uint32(una)&wire.PSNMask))
@@ -58,7 +58,7 @@ func (s *Sender) onAck(now vtime.Time, p *wire.Packet) {
 	s.advance(now, p, s.packetNumber(p.PSN), true)
 }
 
-// advance acknowledges all packets up to number, as p says. timed says whether p may give an RTT.
+// advance acknowledges all packets up to number, with the information in p. timed reports whether p may give an RTT.
 func (s *Sender) advance(now vtime.Time, p *wire.Packet, number int64, timed bool) {
 	acked := min((number+1)*s.mtu, s.size)
 	if s.state == senderDone || acked <= s.acked || acked > s.high {
@@ -87,7 +87,7 @@ func (s *Sender) advance(now vtime.Time, p *wire.Packet, number int64, timed boo
 	s.adjust(now)
 }
 
-// recordRTT records an RTT; 0 is none.
+// recordRTT records an RTT; it ignores 0, which means none.
 func (s *Sender) recordRTT(now, rtt vtime.Time) {
 	if rtt == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// granter is the receiver's side of a flow under grants. Its sums are as credit's.
+// granter holds the receiver's side of a flow under grants. Its sums have the units of credit's.
 type granter struct {
 	*cc.Grants
 	demand  int64
@@ -17,8 +17,8 @@ type granter struct {
 	queued  bool // it is in the order of turns
 }
 
-// GrantBy makes the receiver grant what its flow may send, with the constants of by. It comes before Begin; without
-// it the receiver grants nothing.
+// GrantBy makes the receiver grant credit to its flow, with the constants of by. Call it before Begin; without it the
+// receiver grants nothing.
 func (r *Receiver) GrantBy(by cc.ByGrants) {
 	if r.settings.Grants {
 		r.granter = &granter{Grants: by.Grants()}
@@ -40,7 +40,7 @@ func (r *Receiver) noteDemand(now vtime.Time, p *wire.Packet) {
 	r.raiseDemand(now, int64(sum))
 }
 
-// raiseDemand records the sum that a flow's grants have to reach.
+// raiseDemand records the sum that a flow's grants must reach.
 func (r *Receiver) raiseDemand(now vtime.Time, sum int64) {
 	g, t := r.granter, r.grantTurns()
 	g.demand = max(g.demand, sum)
@@ -53,7 +53,8 @@ func (r *Receiver) raiseDemand(now vtime.Time, sum int64) {
 	}
 }
 
-// onRequest handles a request for grants. A request for what has already been granted means that a grant was lost.
+// onRequest handles a request for grants. A request for bytes that have already been granted means that a grant was
+// lost.
 func (r *Receiver) onRequest(now vtime.Time, p *wire.Packet) {
 	if r.granter == nil {
 		return
@@ -64,7 +65,7 @@ func (r *Receiver) onRequest(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// grant returns a packet with the sum of what has been granted.
+// grant returns a packet with the sum granted so far.
 func (r *Receiver) grant(now vtime.Time) *frame.Frame {
 	n := r.nic
 	f := n.clock.Frame(wire.AckLen + r.back.Version().Extra())
@@ -79,21 +80,20 @@ func (r *Receiver) grant(now vtime.Time) *frame.Frame {
 	return f
 }
 
-// turns orders the grants of a NIC's receivers: one receiver after the other, at the rate of the NIC's port. It is
+// turns orders the grants of a NIC's receivers: one receiver after the other, at the rate of the NIC's port. It follows
 // UecPullPacer, without its grants to flows that request nothing (docs/decisions/042-uec.md).
 type turns struct {
 	all   []*Receiver // in order from head on
 	head  int
-	due   vtime.Time // of the next grant
+	due   vtime.Time // time of the next grant
 	by    *cc.Grants
 	rate  cc.GrantRate
-	until vtime.Time // the end of the current period
+	until vtime.Time // end of the current period
 
 	packets, marked int64 // in the current period
 }
 
-// grantTurns returns the turns of the receiver's NIC. They use the constants of the first flow that a packet arrived
-// of.
+// grantTurns returns the turns of the receiver's NIC. They use the constants of the flow whose packet arrived first.
 func (r *Receiver) grantTurns() *turns {
 	n := r.nic
 	if n.turns == nil {
@@ -102,10 +102,10 @@ func (r *Receiver) grantTurns() *turns {
 	return n.turns
 }
 
-// idlePeriods is the number of periods without a packet after which any rate has recovered in full.
+// idlePeriods sets the number of periods without a packet after which any rate has recovered in full.
 const idlePeriods = 64
 
-// advance ends the periods that are over.
+// advance ends the periods that have passed.
 func (t *turns) advance(now vtime.Time) {
 	for n := 0; t.until <= now; n++ {
 		if n == idlePeriods {
@@ -145,8 +145,8 @@ func (t *turns) pop() {
 	}
 }
 
-// grantNext returns the next grant if it is due, and otherwise when it is. A grant that had to wait for the port
-// delays later ones by its own time at most.
+// grantNext returns the next grant if it is due, and otherwise the time at which it is due. A grant that had to wait
+// for the port delays later ones by its own time at most.
 func (n *NIC) grantNext(now vtime.Time) (f *frame.Frame, wake vtime.Time) {
 	t := n.turns
 	r := t.next()

@@ -6,16 +6,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// credit is what the sender of a flow may send under grants. Its sums are payload bytes from the flow's start on;
-// each retransmission counts again.
+// credit holds the bytes that the sender of a flow may send under grants. Its sums are payload bytes from the flow's
+// start on; each retransmission counts again.
 type credit struct {
 	*cc.Grants
-	heard     int64      // granted, as far as the grants have arrived
-	left      int64      // of what was granted; below 0: the last packet was longer than what was left
-	forfeit   int64      // of Initial
-	announced int64      // the demand that the receiver was sent
-	unheard   bool       // nothing has arrived from the receiver: left is of Initial
-	requestAt vtime.Time // when to request a grant again; Never: the flow waits for none
+	heard     int64      // granted, in the grants that have arrived
+	left      int64      // unspent part of the grants; below 0: the last packet exceeded it
+	forfeit   int64      // forfeited part of Initial
+	announced int64      // demand last sent to the receiver
+	unheard   bool       // no packet has arrived from the receiver: left is part of Initial
+	requestAt vtime.Time // time at which to request a grant again; Never: the flow waits for none
 }
 
 // startCredit gives a flow that starts its credit, if its congestion control works by grants. A constant rate does
@@ -30,11 +30,10 @@ func (s *Sender) startCredit() {
 	s.extend().credit = &credit{Grants: g, left: g.Initial, unheard: true, requestAt: vtime.Never}
 }
 
-// lacks reports whether the flow may send nothing more until a grant arrives.
+// lacks reports whether the flow may send nothing until a grant arrives.
 func (c *credit) lacks() bool { return c.left <= 0 }
 
-// answered notes that something has arrived from the receiver: what is left of the initial credit is forfeited
-// (stopSpeculating).
+// answered records an arrival from the receiver: the unspent part of the initial credit is forfeited (stopSpeculating).
 func (c *credit) answered() {
 	if c.unheard {
 		c.unheard = false
@@ -44,7 +43,7 @@ func (c *credit) answered() {
 	}
 }
 
-// backlog returns the payload that is to be sent, where next is the first byte that was never sent.
+// backlog returns the payload left to send, where next is the first byte that was never sent.
 func (s *Sender) backlog(next int64) int64 {
 	n := s.size - next
 	if r := s.selective(); r != nil {
@@ -53,8 +52,7 @@ func (s *Sender) backlog(next int64) int64 {
 	return n
 }
 
-// demand returns the sum of grants that the flow needs for all it has to send, within its part of Most
-// (computePullTarget).
+// demand returns the sum of grants that the flow needs for all its data, within its share of Most (computePullTarget).
 func (s *Sender) demand(next int64) int64 {
 	c := s.ext.credit
 	todo := s.backlog(next)
@@ -68,7 +66,7 @@ func (s *Sender) demand(next int64) int64 {
 	return max(c.announced, c.heard+max(0, want))
 }
 
-// announce returns the demand for a packet's header, and records that the receiver is sent it.
+// announce returns the demand for a packet's header, and records it as sent to the receiver.
 func (s *Sender) announce(next int64) uint64 {
 	c := s.ext.credit
 	c.announced = s.demand(next)
@@ -76,7 +74,7 @@ func (s *Sender) announce(next int64) uint64 {
 }
 
 // starve handles a flow that could send but has no credit. If the receiver does not know the whole demand, and all
-// grants for what it knows have arrived, the flow requests more.
+// grants for the known demand have arrived, the flow requests more.
 func (s *Sender) starve(now vtime.Time) {
 	c := s.ext.credit
 	if c.requestAt == vtime.Never {
@@ -130,13 +128,13 @@ func (s *Sender) onGrant(now vtime.Time, p *wire.Packet) {
 	s.adjust(now)
 }
 
-// GrantCounts are the sums of a flow's grants in payload bytes, from its start on.
+// GrantCounts holds the sums of a flow's grants in payload bytes, from its start on.
 type GrantCounts struct {
-	Demand  int64 // requested, as far as the receiver knows
+	Demand  int64 // requested, in the packets that reached the receiver
 	Granted int64 // by the receiver
-	Heard   int64 // of Granted, as far as the grants reached the sender
+	Heard   int64 // part of Granted that reached the sender
 	Initial int64 // sent, or still to be sent, without a grant
-	Left    int64 // of Initial and Heard, not yet spent; below 0: overdrawn
+	Left    int64 // unspent part of Initial and Heard; below 0: overdrawn
 }
 
 // Plus returns the sums of g and o.

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Clock is what drives a NIC: package engine, or a test.
+// Clock drives a NIC. Package engine implements it; tests do too.
 type Clock interface {
 	// Arm calls s.OnTimer at the given time. A sender is armed for one time at most: a later Arm replaces it.
 	Arm(s *Sender, at vtime.Time)
@@ -19,7 +19,7 @@ type Clock interface {
 	ArmReceiver(r *Receiver, at vtime.Time)
 	// Done is called when the last byte of s is acknowledged.
 	Done(now vtime.Time, s *Sender)
-	// Sent is called when s begins to send its last packet for the first time, if SenderConfig.NotifySent is set.
+	// Sent is called when s starts to send its last packet for the first time, if SenderConfig.NotifySent is set.
 	Sent(now vtime.Time, s *Sender)
 	// Delivered is called when r has received all of its Size bytes.
 	Delivered(now vtime.Time, r *Receiver)
@@ -28,12 +28,12 @@ type Clock interface {
 	Worker() int
 	// Frame returns a frame of n bytes for a packet that the NIC builds.
 	Frame(n int) *frame.Frame
-	// Brief returns a frame of n bytes that holds no more than a RoCE packet's own fields.
+	// Brief returns a frame of n bytes that holds only a RoCE packet's own fields.
 	Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame
 }
 
-// NIC is one host's RDMA NIC. It is a sans-IO state machine: the engine passes it the frames that arrive, and takes a
-// frame whenever the port is free, as a NIC's port pulls the next eligible packet.
+// NIC represents one host's RDMA NIC. It is a sans-IO state machine: the engine passes it the frames that arrive, and
+// takes a frame whenever the port is free, as a NIC's port pulls the next eligible packet.
 type NIC struct {
 	settings *Settings
 	clock    Clock
@@ -51,21 +51,21 @@ type NIC struct {
 	byFlowID map[uint16]*Sender
 	started  int // flows so far
 
-	// calling is 1 + the flow whose congestion control may be running; 0: none is. If it panics, calling says whose
-	// it was.
+	// calling holds 1 + the flow whose congestion control may be running; 0: none. After a panic it identifies the
+	// flow.
 	calling int32
 
 	packet wire.Packet   // the current packet; passing it to the Recorder would move it to the heap
 	sample cc.Sample     // of the current packet
 	hops   []wire.INTHop // likewise
 
-	// HeadersOnly says that frames carry neither payload nor ICRC. Otherwise frames with a wrong ICRC are discarded.
+	// HeadersOnly makes frames carry neither payload nor ICRC. Otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
-	// Brief says that data packets, ACKs and NAKs without telemetry and timestamp carry no more than their own
-	// fields. It requires HeadersOnly, and IPv4.
+	// Brief makes data packets, ACKs and NAKs without telemetry and timestamp carry only their own fields. It requires
+	// HeadersOnly, and IPv4.
 	Brief bool
 
-	// Rate is the rate of the NIC's port, at which its receivers grant (Settings.Grants).
+	// Rate holds the rate of the NIC's port, at which its receivers grant (Settings.Grants).
 	Rate    units.Rate
 	turns   *turns // of receivers that grant; nil: none yet
 	granted int    // senders that need grants
@@ -76,7 +76,7 @@ type NIC struct {
 	Counters
 }
 
-// Counters are a NIC's totals over the run.
+// Counters holds a NIC's totals over the run.
 type Counters struct {
 	DataSent, DataReceived         int64 // packets
 	AcksSent, AcksReceived         int64
@@ -96,9 +96,9 @@ type Counters struct {
 	Timeouts                       int64 // retransmission timeouts
 	RNRs                           int64 // RNR NAKs sent
 	RateChanges                    int64 // times a flow's controller changed its rate
-	WindowChanges                  int64 // and its window
+	WindowChanges                  int64 // times a flow's controller changed its window
 	GrantsSent, GrantsReceived     int64
-	RequestsSent, RequestsReceived int64 // for grants
+	RequestsSent, RequestsReceived int64 // requests for grants
 	BytesGranted                   int64 // payload
 }
 
@@ -108,8 +108,8 @@ func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(n int) int6
 	return &NIC{settings: settings, clock: clock, mtu: mtu, lineBytes: lineBytes}
 }
 
-// Dequeue returns the next frame that may leave at now, given the priorities that are OFF. Without one it returns
-// when one becomes eligible, vtime.Never if only an event can bring one.
+// Dequeue returns the next frame that may leave at now, given the priorities that are OFF. Without one it returns the
+// time at which one becomes eligible, or vtime.Never if that depends on an event.
 func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Time) {
 	wake = vtime.Never
 	stopped := off
@@ -296,8 +296,8 @@ func (n *NIC) parse(f *frame.Frame, p *wire.Packet) error {
 	return wire.Parse(f.Data(), p)
 }
 
-// telemetry returns what switches wrote into a packet: the hops in the order of its path, valid until the next
-// packet, and the path's ID. Without telemetry it returns nil and 0.
+// telemetry returns the telemetry that switches wrote into a packet: the hops in the order of its path, valid until the
+// next packet, and the path's ID. Without telemetry it returns nil and 0.
 func (n *NIC) telemetry(p *wire.Packet) (hops []wire.INTHop, path uint16) {
 	t := p.INT()
 	if t == nil {
@@ -326,8 +326,8 @@ func (n *NIC) Waiting() bool {
 	return false
 }
 
-// Pacing reports whether a flow waits only for the time that its rate gives its next packet, now or later, or for a
-// grant, which it will request again.
+// Pacing reports whether a flow waits only for the departure that its rate gives its next packet, now or later, or for
+// a grant, which it will request again.
 func (n *NIC) Pacing(now vtime.Time) bool {
 	if n.class.pacing(now) {
 		return true

@@ -7,16 +7,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Notify selects how a receiver, the notification point, notifies its sender of congestion. It does not concern what
-// ACKs echo.
+// Notify selects how a receiver, the notification point, notifies its sender of congestion. It does not affect the echo
+// in ACKs.
 type Notify uint8
 
 const (
-	// NotifyCNP is DCQCN's: a CNP at once when a marked packet arrives, unless another was sent less than CNPInterval
-	// ago. With Ternary marks, a CNP for CE is sent even if the last one reported only UE, so that UE does not
-	// suppress CE. (TCD's simulator collects marks for a period, under plain DCQCN too, and reports at its end.)
+	// NotifyCNP follows DCQCN: a CNP at once when a marked packet arrives, unless another was sent less than
+	// CNPInterval ago. With Ternary marks, a CNP for CE is sent even if the last one reported only UE, so that UE does
+	// not suppress CE. (TCD's simulator collects marks for a period, under plain DCQCN too, and reports at its end.)
 	NotifyCNP Notify = iota
-	// NotifyPCN is PCN's: at the end of each CNPInterval in which packets arrived, a CNP with their rate and whether
+	// NotifyPCN follows PCN: at the end of each CNPInterval in which packets arrived, a CNP with their rate and whether
 	// nearly all were marked.
 	NotifyPCN
 	// NotifyNone sends no CNPs.
@@ -90,7 +90,7 @@ func (r *Receiver) arm(now vtime.Time) {
 	r.nic.clock.ArmReceiver(r, r.armed)
 }
 
-// Armed returns when OnTimer is due; vtime.Never if it is not.
+// Armed returns the time at which OnTimer is due, or vtime.Never.
 func (r *Receiver) Armed() vtime.Time { return r.armed }
 
 // OnTimer handles the timer that is due at Armed: it ends a period.
@@ -110,12 +110,12 @@ type arrivals struct {
 	packets, marked int64
 	bytes           int64 // in line time
 
-	any  bool       // a packet has ever arrived
-	last vtime.Time // when the last one did
+	any  bool       // a packet has arrived, in any period
+	last vtime.Time // time of the last arrival
 	gap  float64    // smoothed time between packets, ps
 }
 
-// forgetGap is the time without packets after which the smoothed gap is discarded (PCN's simulator).
+// forgetGap sets the time without packets after which the smoothed gap is discarded (PCN's simulator).
 const forgetGap = 10 * vtime.Millisecond
 
 // add counts a packet. The gap starts at a period's length and is averaged with each new one.

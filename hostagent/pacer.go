@@ -1,6 +1,6 @@
 package hostagent
 
-// pacer is a binary heap of flows, ordered by the time they become eligible and then by queue pair number.
+// pacer implements a binary heap of flows, ordered by the time they become eligible and then by queue pair number.
 type pacer struct{ heap []*Sender }
 
 func (p *pacer) len() int       { return len(p.heap) }

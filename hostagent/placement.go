@@ -5,23 +5,23 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// placement records which packets of a flow under selective repeat have arrived out of order. Each has been written
-// to where its RETH says.
+// placement records which packets of a flow under selective repeat have arrived out of order. Each has been written to
+// the address in its RETH.
 type placement struct {
-	bits    []uint64 // by packet number modulo 64 times the length; nil: none was out of order yet
+	bits    []uint64 // by packet number modulo 64 times the length; nil: no packet has been out of order yet
 	highest int64    // 1 + the highest packet that has arrived
 
 	PlacementCounts
 }
 
-// PlacementCounts count packets at the receiver of a flow under selective repeat.
+// PlacementCounts counts packets at the receiver of a flow under selective repeat.
 type PlacementCounts struct {
-	Duplicates int64 // had arrived before
-	// Reordered counts packets that arrived after one that was first sent after them (RFC 4737, section 3), because
-	// they took another path or were retransmitted. Extent is the maximum distance of such a packet from the highest,
-	// in packets of the sending order.
+	Duplicates int64 // packets that had arrived before
+	// Reordered counts packets that arrived after a packet that was first sent after them (RFC 4737, section 3),
+	// because they took another path or were retransmitted. Extent is the maximum distance of such a packet from the
+	// highest, in packets of the sending order.
 	Reordered, Extent int64
-	Trimmed           int64 // arrived without their payload
+	Trimmed           int64 // packets that arrived without their payload
 }
 
 // Placed returns the counts of a flow under selective repeat; zero for any other.
@@ -36,7 +36,7 @@ func (p *placement) has(number int64) bool {
 	return len(p.bits) > 0 && number < p.highest && p.bits[number>>6%int64(len(p.bits))]>>(number&63)&1 != 0
 }
 
-// put records that a packet has arrived; expected is the first that has not.
+// put records that a packet has arrived. expected is the first packet that has not.
 func (p *placement) put(number, expected int64) {
 	for words := int64(len(p.bits)); number>>6-expected>>6 >= words; words = int64(len(p.bits)) {
 		grown := make([]uint64, max(4, 2*words))
@@ -105,7 +105,7 @@ func (r *Receiver) place(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// ack acknowledges what has arrived in order. The MSN field has the number of the packet that it answers.
+// ack acknowledges the packets that have arrived in order. The MSN field has the number of the packet that it answers.
 func (r *Receiver) ack(now vtime.Time, p *wire.Packet, syndrome uint8) {
 	r.answer(now, p, syndrome, uint32(r.expected-1), p.PSN)
 	r.nic.AcksSent++

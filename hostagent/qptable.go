@@ -13,10 +13,10 @@ type qpSlot[T any] struct {
 	end *T // nil: the slot is free
 }
 
-// home returns the slot of a number if no other number used it.
+// home returns the first slot to search for a number.
 func (t *qpTable[T]) home(qp uint32) int { return int(qp*0x9e3779b1>>8) & (len(t.slots) - 1) }
 
-// find returns the slot of a number, or the free one where it would be. There must be slots.
+// find returns the slot of a number, or the free slot at which to insert it. There must be slots.
 func (t *qpTable[T]) find(qp uint32) int {
 	i := t.home(qp)
 	for t.slots[i].end != nil && t.slots[i].qp != qp {

@@ -82,8 +82,8 @@ func (s *Sender) timeOut(now vtime.Time) {
 }
 
 // adjust follows a controller's change of rate or window. The departure of the next packet was scheduled as the last
-// one left. Whether the new rate moves it, to where it would be had that been the rate then, is the controller's
-// choice (Retimes).
+// one left. The controller decides whether the new rate moves it (Retimes): to the time that the new rate would have
+// given it then.
 func (s *Sender) adjust(now vtime.Time) {
 	if rate := s.sendable(now); rate != s.rate {
 		s.recordLowered(rate < s.rate)
@@ -107,8 +107,8 @@ func (s *Sender) adjust(now vtime.Time) {
 	s.rearm()
 }
 
-// unblock lets a blocked flow continue if its window or its credit allows it, and otherwise asks for credit if it
-// lacks some.
+// unblock lets a blocked flow continue if its window or its credit allows it, and otherwise requests credit if it lacks
+// some.
 func (s *Sender) unblock(now vtime.Time) {
 	if s.blocked(now) {
 		if c := s.credit(); c != nil && c.lacks() {
@@ -130,7 +130,7 @@ func (s *Sender) recordLowered(lower bool) {
 	}
 }
 
-// rearm sets the timer for whatever the flow waits for first.
+// rearm sets the timer for the earliest time that the flow waits for.
 func (s *Sender) rearm() {
 	at := vtime.Never
 	if s.timerRepeats < maxTimerRepeats {
@@ -148,7 +148,7 @@ func (s *Sender) rearm() {
 	}
 }
 
-// deadline returns when a flow's extensions need its timer next; vtime.Never if they do not.
+// deadline returns the time at which a flow's extensions need its timer next, or vtime.Never.
 func (e *extensions) deadline(state senderState) vtime.Time {
 	at := vtime.Never
 	if t := e.traits; t != nil && t.Stop > 0 && !t.halted {
@@ -175,7 +175,7 @@ func (s *Sender) expiry() vtime.Time {
 	return vtime.Never
 }
 
-// timeout returns how long the flow waits for an answer; 0: for ever.
+// timeout returns how long the flow waits for an answer; 0: without limit.
 func (s *Sender) timeout() vtime.Time {
 	set := s.settings.RetransmitTimeout
 	if s.ext == nil {

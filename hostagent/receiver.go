@@ -8,11 +8,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Receiver is the receiving half of a flow, the notification point.
+// Receiver represents the receiving half of a flow, the notification point.
 type Receiver struct {
 	nic      *NIC
 	settings *Settings
-	acks     *frame.Queue // of answers that do not have the control priority
+	acks     *frame.Queue // priority of answers that do not have the control priority
 	Flow     int          // the engine's index of the flow
 	qp       uint32
 	back     *wire.FlowHeader
@@ -23,15 +23,15 @@ type Receiver struct {
 	lastCNP  vtime.Time
 	notified wire.ECN // the mark that the last CNP reported, if it was sent less than CNPInterval ago
 
-	// Of a notification point with periods (notify.go).
+	// State of a notification point with periods (notify.go).
 	origin   vtime.Time // start of the first period, the arrival of the flow's first packet; Never before
-	armed    vtime.Time // end of the current period, if there will be something to report; otherwise Never
+	armed    vtime.Time // end of the current period; Never if there will be nothing to report
 	arrivals arrivals   // in the current period
 
 	lastNak vtime.Time
 	nakFor  int64 // packet that the last NAK was for; -1: none yet
 
-	placed  *placement // of selective repeat; nil: packets are accepted in order only
+	placed  *placement // state of selective repeat; nil: packets are accepted in order only
 	granter *granter   // nil: it grants nothing
 
 	Delivered    int64 // payload bytes, in order or placed, once
@@ -162,5 +162,5 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 	}
 }
 
-// longAgo is before every event, yet far enough from the end of the range to subtract from it.
+// longAgo precedes every event, yet is far enough from the end of the range to subtract from it.
 const longAgo = -vtime.Never / 2

@@ -6,31 +6,32 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// selective is the state of a flow's packets under selective repeat, by packet number. It follows IRN (Mittal et al.,
-// SIGCOMM 2018, section 3.1), with the differences in docs/decisions/050.
+// selective holds the state of a flow's packets under selective repeat, by packet number. It follows IRN (Mittal et
+// al., SIGCOMM 2018, section 3.1), with the differences in docs/decisions/050.
 type selective struct {
-	// of the packets not acknowledged in order, by number modulo the length, which is that of progress.sent
+	// flags of the packets not acknowledged in order, by number modulo the length, which equals that of progress.sent
 	flags    []uint8
 	lost     int        // packets to retransmit
 	from     int64      // no packet before it is lost
-	looked   int64      // gaps before it have been found
+	looked   int64      // the search for gaps has covered all packets before it
 	highest  int64      // 1 + the highest packet known to have arrived
 	arrived  int64      // packets that have arrived but are not acknowledged in order
-	inFlight int64      // payload bytes sent that have neither arrived nor are to be retransmitted
-	order    departures // of the packets in flight
-	// the congestion control, if it counts losses; otherwise it is notified once of each group of losses
+	inFlight int64      // payload bytes sent that have neither arrived nor been marked lost
+	order    departures // packets in flight by departure
+	// the congestion control, if it counts losses; otherwise it is notified once for each group of losses
 	losses   cc.LossCounter
-	notified vtime.Time // when it was last notified
-	timedOut vtime.Time // when it was last notified of a timeout
+	notified vtime.Time // time of its last notification
+	timedOut vtime.Time // time of its last notification of a timeout
 }
 
 // Flags of a packet.
 const (
-	packetArrived uint8 = 1 << iota // the SACK bitmap
-	packetLost                      // to be retransmitted
-	packetFound                     // has been found lost once: a later gap proves nothing
-	packetUnsure                    // has been assumed lost without the receiver's word: a copy may still arrive
-	packetVague                     // likewise, and so has another copy: the answer to a retransmission may be to either
+	packetArrived uint8 = 1 << iota // it has arrived: the SACK bitmap
+	packetLost                      // it must be retransmitted
+	packetFound                     // it was found lost once: a later gap proves nothing
+	packetUnsure                    // it was assumed lost without a report from the receiver: a copy may still arrive
+	// the same holds for another copy: the answer to a retransmission may belong to either
+	packetVague
 )
 
 func newSelective(c cc.Controller, packets int) *selective {
@@ -39,8 +40,8 @@ func newSelective(c cc.Controller, packets int) *selective {
 	return r
 }
 
-// departures holds packets in the order in which they left. One that is no longer in flight, or has left again, stays
-// until it is first.
+// departures holds packets in the order in which they left. A packet that is no longer in flight, or has left again,
+// stays until it is first.
 type departures struct {
 	ring []departure // its length is a power of 2
 	head int
@@ -85,7 +86,7 @@ func (r *selective) grow(una, number int64, length int) {
 	r.flags = grown
 }
 
-// lose marks a packet as lost and reports whether that is news. sure says that the packet's receiver reported it.
+// lose marks a packet as lost and reports whether it was not before. sure means that the packet's receiver reported it.
 func (r *selective) lose(number, payload int64, sure bool) bool {
 	f := r.at(number)
 	if *f&(packetArrived|packetLost) != 0 {
@@ -125,7 +126,7 @@ func (s *Sender) departed(number int64, now vtime.Time) {
 	}
 }
 
-// arrive marks a packet as arrived and reports whether that is news.
+// arrive marks a packet as arrived and reports whether it was not before.
 func (r *selective) arrive(number, payload int64) bool {
 	f := r.at(number)
 	if *f&packetArrived != 0 {
@@ -148,7 +149,8 @@ func (r *selective) forget(number int64) {
 	r.arrived--
 }
 
-// onAnswer handles an ACK or NAK of selective repeat. It says what has arrived in order, and which packet it answers.
+// onAnswer handles an ACK or NAK of selective repeat. The answer acknowledges the packets that have arrived in order,
+// and names the packet that it answers.
 func (s *Sender) onAnswer(now vtime.Time, p *wire.Packet) {
 	r, una, sent := s.ext.selective, s.acked/s.mtu, s.sentPackets()
 	upTo, about := s.packetNumber(p.PSN), s.packetNumber(p.MSN)
@@ -207,7 +209,7 @@ func (s *Sender) onAnswer(now vtime.Time, p *wire.Packet) {
 	s.adjust(now)
 }
 
-// arrived records that a packet has arrived, and returns its payload if that is news.
+// arrived records that a packet has arrived. It returns the packet's payload, or 0 if the packet had arrived before.
 func (s *Sender) arrived(number int64) int64 {
 	payload := s.payloadOf(number)
 	if !s.ext.selective.arrive(number, payload) {
@@ -216,8 +218,8 @@ func (s *Sender) arrived(number int64) int64 {
 	return payload
 }
 
-// lose marks a packet as lost before its timeout. It returns the later of newest and, if the loss is news, the
-// packet's departure.
+// lose marks a packet as lost before its timeout. It returns the later of newest and, if the packet was not marked
+// before, the packet's departure.
 func (s *Sender) lose(now vtime.Time, number int64, sure bool, newest vtime.Time) vtime.Time {
 	r, payload := s.ext.selective, s.payloadOf(number)
 	if !r.lose(number, payload, sure) {
@@ -229,9 +231,9 @@ func (s *Sender) lose(now vtime.Time, number int64, sure bool, newest vtime.Time
 	return max(newest, *s.sentAt(number))
 }
 
-// rttOf returns the RTT that the answer to a packet gives; 0: none. If a packet was sent more than once it is unknown
-// which copy arrived (Karn's algorithm, RFC 6298 section 3), unless the answer has a timestamp, or the receiver has
-// reported that all other copies arrived trimmed, or there are two copies and the answer says that it is to the
+// rttOf returns the RTT that the answer to a packet gives; 0: none. If a packet was sent more than once, the answer may
+// belong to any copy (Karn's algorithm, RFC 6298 section 3). There are three exceptions: the answer has a timestamp;
+// the receiver has reported that all other copies arrived trimmed; or there are two copies and the answer names the
 // second (htsim's validateSendTs).
 func (s *Sender) rttOf(now vtime.Time, p *wire.Packet, number int64) vtime.Time {
 	if at, ok := p.Timestamp(); ok && at <= uint64(now) {
@@ -243,7 +245,7 @@ func (s *Sender) rttOf(now vtime.Time, p *wire.Packet, number int64) vtime.Time 
 	return now - *s.sentAt(number)
 }
 
-// oldest returns the packet in flight that left first, and when; ok is false if none is in flight.
+// oldest returns the packet in flight that left first, and its departure; ok is false if none is in flight.
 func (s *Sender) oldest() (d departure, ok bool) {
 	r := s.ext.selective
 	for ; r.order.n > 0; r.order.pop() {
@@ -256,7 +258,7 @@ func (s *Sender) oldest() (d departure, ok bool) {
 }
 
 // waitsFrom returns the time from which a packet in flight waits for its answer: its departure, or that of the packet
-// that shares its ACK. If no ACK has been requested yet, it is when something last arrived.
+// that shares its ACK. If no ACK has been requested yet, it is the time of the last arrival.
 func (s *Sender) waitsFrom(d departure) vtime.Time {
 	every := int64(s.settings.AckEvery)
 	switch {
@@ -288,7 +290,7 @@ func (s *Sender) giveUp(now vtime.Time) {
 	}
 }
 
-// repair makes the flow retransmit what is lost.
+// repair makes the flow retransmit lost packets.
 func (s *Sender) repair(now vtime.Time, timeout bool) {
 	if s.nic.Recorder != nil {
 		s.nic.Recorder.WentBack(now, s.Flow, timeout)
@@ -299,15 +301,15 @@ func (s *Sender) repair(now vtime.Time, timeout bool) {
 	}
 }
 
-// idle reports whether a flow that was to retransmit has nothing left to send, as what was lost has arrived in the
-// meantime.
+// idle reports whether a flow that was to retransmit has nothing left to send, because the lost packets have arrived in
+// the meantime.
 func (r *selective) idle(s *Sender) bool { return r.lost == 0 && s.next >= s.size }
 
-// maxAhead is how many packets the next may be ahead of the first that is not acknowledged in order: PSNs have 24
+// maxAhead limits how many packets the next may be ahead of the first that is not acknowledged in order: PSNs have 24
 // bits.
 const maxAhead = 1 << 22
 
-// selectiveFills reports whether the window of a flow under selective repeat is full with so many payload bytes more,
+// selectiveFills reports whether this many more payload bytes would exceed the window of a flow under selective repeat,
 // or a new packet would exceed the cap. The cap counts from the first byte that is not acknowledged in order (IRN's
 // BDP-FC, section 3.2).
 func (s *Sender) selectiveFills(more int64) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// messagePackets is the number of packets in one RDMA WRITE. A long flow is a sequence of WRITEs, as one WRITE is
+// messagePackets sets the number of packets in one RDMA WRITE. A long flow is a sequence of WRITEs, as one WRITE is
 // limited to 2 GB (IBTA section 9.4).
 const messagePackets = 1 << 18
 
@@ -23,11 +23,11 @@ type SenderConfig struct {
 	Wire       wire.FlowParams // towards the receiver
 	Settings   *Settings       // the flow's own; nil: the NIC's
 	Traits     *Traits         // nil: none
-	NotifySent bool            // Clock.Sent is to be called
+	NotifySent bool            // call Clock.Sent
 	Entropy    uint64          // seeds the draws of source ports (EntropyRandom, EntropyREPS)
 }
 
-// Sender is the sending half of a flow, the reaction point.
+// Sender represents the sending half of a flow, the reaction point.
 type Sender struct {
 	nic        *NIC
 	settings   *Settings
@@ -37,7 +37,7 @@ type Sender struct {
 	header     *wire.FlowHeader
 	qp         uint32
 	flowID     uint16
-	order      int     // how many flows of this NIC started before
+	order      int     // number of flows of this NIC that started before
 	nextSameID *Sender // the next flow of this NIC with the same flow ID
 
 	sequence
@@ -47,42 +47,42 @@ type Sender struct {
 	controlCheck
 
 	ext        *extensions // nil: a plain flow
-	notifySent bool        // Clock.Sent is still to be called
+	notifySent bool        // Clock.Sent has not been called yet
 
 	Retransmitted int64      // payload bytes
 	LastRTT       vtime.Time // 0: none yet
 	RTT           RTTCounter // nil: none
 }
 
-// sequence holds how far a flow has been sent and acknowledged, in payload bytes.
+// sequence holds how many payload bytes of a flow have been sent and acknowledged.
 type sequence struct {
 	size  int64 // math.MaxInt64 if unbounded
 	mtu   int64
 	next  int64 // bytes sent in sequence (snd_nxt)
 	acked int64 // bytes acknowledged (snd_una)
-	high  int64 // maximum of next so far; what is sent below it is a retransmission
+	high  int64 // maximum of next so far; bytes sent below it are retransmissions
 }
 
-// pacing holds when a flow's next packet may leave, at the rate and window of its congestion control.
+// pacing holds the departure of a flow's next packet, and the rate and window of its congestion control.
 type pacing struct {
 	state     senderState
 	position  int        // in the pacer
 	rate      float64    // bits per second of line time; 0: nothing can be sent
 	window    int64      // payload bytes; 0: none
-	eligible  vtime.Time // when the next packet may leave; Never while no rate gives a time
-	stoppedAt vtime.Time // since when eligible is Never
+	eligible  vtime.Time // departure of the next packet; Never while no rate gives a time
+	stoppedAt vtime.Time // time since which eligible is Never
 	lastStart vtime.Time // of the last packet sent
 	lastLine  int64      // its line time in bytes
 }
 
-// progress holds what a flow's retransmission timer depends on.
+// progress holds the state of a flow's retransmission timer.
 type progress struct {
 	// sent holds the departure times of the packets that are not acknowledged in order, or resent. Its index is the
 	// packet number modulo its length, a power of 2.
 	sent  []vtime.Time
 	asked int64      // bytes sent up to the last packet that requested an ACK: one is due while they exceed acked
-	moved vtime.Time // when acked last moved, or an ACK became due
-	armed vtime.Time // when OnTimer is due; Never if it is not
+	moved vtime.Time // time at which acked last moved, or an ACK became due
+	armed vtime.Time // time at which OnTimer is due; Never if it is not
 }
 
 // extensions holds the parts that few flows have. A plain flow has none of them.
@@ -92,10 +92,10 @@ type extensions struct {
 	selective  *selective  // nil: go-back-N repairs losses
 	entropy    *entropies  // nil: all packets have the flow's source port
 	credit     *credit     // nil: it needs no grants
-	spurious   int64       // packets that selective repeat retransmitted in vain
+	spurious   int64       // packets that selective repeat retransmitted although they had arrived
 }
 
-// extend returns the flow's extensions, which it has from now on.
+// extend returns the flow's extensions. It creates them on first use.
 func (s *Sender) extend() *extensions {
 	if s.ext == nil {
 		s.ext = &extensions{}
@@ -119,7 +119,7 @@ func (s *Sender) selective() *selective {
 	return s.ext.selective
 }
 
-// credit returns what the receiver has granted; nil: the flow needs no grants.
+// credit returns the flow's credit under grants; nil: the flow needs no grants.
 func (s *Sender) credit() *credit {
 	if s.ext == nil {
 		return nil
@@ -219,8 +219,8 @@ func (s *Sender) Rate() float64 { return s.rate }
 // Controller returns the flow's congestion control; nil once the flow has finished.
 func (s *Sender) Controller() cc.Controller { return s.controller }
 
-// Spurious returns how many packets selective repeat retransmitted although they had arrived, as far as their ACKs
-// came.
+// Spurious returns how many packets selective repeat retransmitted although they had arrived, according to the ACKs
+// received so far.
 func (s *Sender) Spurious() int64 {
 	if s.ext == nil {
 		return 0
@@ -228,11 +228,11 @@ func (s *Sender) Spurious() int64 {
 	return s.ext.spurious
 }
 
-// Armed returns when OnTimer is due; vtime.Never if it is not.
+// Armed returns the time at which OnTimer is due, or vtime.Never.
 func (s *Sender) Armed() vtime.Time { return s.armed }
 
-// blocked reports whether the window blocks the next packet. It does not if no ACK is due that would open it, as when
-// it closes behind packets that requested none: the next will request one.
+// blocked reports whether the window blocks the next packet. It does not if no ACK is due that would open it, such as
+// when it closes behind packets that requested none: the next packet will request one.
 func (s *Sender) blocked(now vtime.Time) bool {
 	if c := s.credit(); c != nil && c.lacks() {
 		return true
@@ -244,7 +244,7 @@ func (s *Sender) blocked(now vtime.Time) bool {
 	return s.fills(0) && s.due()
 }
 
-// fills reports whether the window is full with so many payload bytes more.
+// fills reports whether this many more payload bytes would exceed the window.
 func (s *Sender) fills(more int64) bool {
 	if s.selective() != nil {
 		return s.selectiveFills(more)
@@ -260,12 +260,12 @@ func (s *Sender) inFlight() int64 {
 	return s.next - s.acked
 }
 
-// due reports whether an ACK is due. Where many packets share one, those since the last that requested it say nothing
-// of a loss.
+// due reports whether an ACK is due. If many packets share one, the packets since the last that requested it do not
+// indicate a loss.
 func (s *Sender) due() bool { return s.asked > s.acked }
 
-// Waits reports whether only an answer from the receiver can make the sender continue: it may send nothing more until
-// one arrives, and no timer makes it retransmit.
+// Waits reports whether only an answer from the receiver can make the sender continue: it may send nothing until one
+// arrives, and no timer makes it retransmit.
 func (s *Sender) Waits() bool {
 	if s.settings.RetransmitTimeout > 0 && s.due() {
 		return false
@@ -382,9 +382,9 @@ func (s *Sender) briefData() bool {
 		(s.ext == nil || s.ext.entropy == nil && s.ext.credit == nil)
 }
 
-// opcode returns the opcode of packet number, which begins at byte at, and whether it ends its message. With
-// selective repeat each packet is a WRITE of its own, whose RETH says where its payload belongs; only the flow's last
-// packet ends a message then.
+// opcode returns the opcode of packet number, which starts at byte at, and whether it ends its message. With selective
+// repeat each packet is its own WRITE, whose RETH holds the address of its payload. Only the flow's last packet ends a
+// message then.
 func (s *Sender) opcode(at, number, payload int64) (op wire.Opcode, last bool) {
 	if s.selective() != nil {
 		s.header.SetMessage(uint64(at), uint32(payload))

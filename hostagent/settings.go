@@ -7,61 +7,59 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Settings are a host's settings: what a scenario gives, and what its congestion control asks of hosts.
+// Settings holds a host's settings: those of a scenario, and the requirements of its congestion control.
 type Settings struct {
 	DataPriority    uint8 // of data packets; sent as DSCP priority*8+2
 	ControlPriority uint8 // of CNP, and of ACK and NAK unless ACKsWithData
-	// ACKsWithData has ACK and NAK go in DataPriority: they wait in switches' queues among the data, and PAUSE stops
-	// them with it. At the host they are still sent before data.
+	// ACKsWithData puts ACK and NAK into DataPriority: they wait in switches' queues among the data, and PAUSE stops
+	// them with it. The host still sends them before data.
 	ACKsWithData bool
-	// ACKsWhenPaused has PAUSE not stop what this host answers: ACK, NAK and CNP. It is not for fabrics whose flow
-	// control goes by credits.
+	// ACKsWhenPaused exempts the answers of this host, ACK, NAK and CNP, from PAUSE. It has no meaning under
+	// credit-based flow control.
 	ACKsWhenPaused bool
-	// AckEvery is how many data packets one ACK answers; a flow's last packet is always answered.
+	// AckEvery sets how many data packets one ACK answers; a flow's last packet is always answered.
 	AckEvery int
-	// CoalesceACKs is the same under a congestion control that does not work by ACKs; 0: AckEvery.
+	// CoalesceACKs replaces AckEvery under a congestion control that does not use ACKs; 0: AckEvery.
 	CoalesceACKs int
-	// CNPInterval is the least time between two CNPs of one flow at the receiver, 0 for one for every marked packet;
-	// PCN's and TCD's come at multiples of it.
+	// CNPInterval sets the minimum time between two CNPs of one flow at the receiver. 0 sends one for every marked
+	// packet. PCN's and TCD's CNPs are sent at multiples of it.
 	CNPInterval vtime.Time
-	// RetransmitTimeout is how long a flow waits without progress before it goes back to the first unacknowledged
-	// packet; 0: never.
+	// RetransmitTimeout sets how long a flow waits without progress before it goes back to the first unacknowledged
+	// packet; 0: no timeout.
 	RetransmitTimeout vtime.Time
-	// NakInterval is the time after which a receiver repeats its NAK for one expected sequence number, which may have
-	// been lost. Selective repeat has none: each packet out of order is answered.
+	// NakInterval sets the time after which a receiver repeats its NAK for an expected sequence number, because the NAK
+	// may have been lost. Selective repeat has none: each packet out of order is answered.
 	NakInterval vtime.Time
-	// Recovery is how flows repair losses.
+	// Recovery selects how flows repair losses.
 	Recovery  Recovery
 	Selective Selective
-	// Entropy is what data packets have as their UDP source ports.
+	// Entropy selects the UDP source ports of data packets.
 	Entropy Entropy
-	// IP is the version of the Internet Protocol that RoCE packets go over. Hosts of a fabric have the same, that of
-	// its plan.
+	// IP selects the IP version of RoCE packets. All hosts of a fabric have the version of its plan.
 	IP wire.Version
 
-	// Quantum are deficit weighted round robin's, in bytes of frames, of data priorities that flows of one NIC have
-	// at once; 0: it is served by strict priority. They are the switches'.
+	// Quantum holds the quanta of deficit weighted round robin, in bytes of frames, between data priorities of flows of
+	// one NIC. A priority with 0 is served by strict priority. The values equal the switches'.
 	Quantum [8]units.Bytes
 
-	// INT has data packets carry telemetry for switches to fill in (HPCC). Answers carry back what a packet brought
-	// whatever this says.
+	// INT makes data packets carry telemetry for switches to fill in (HPCC). Answers return the telemetry of a packet
+	// even if INT is false.
 	INT bool
-	// Timestamps has data packets carry the time at which they left, for their ACKs to carry back (TIMELY). With INT
-	// they do not. Answers carry back what a packet brought whatever this says.
+	// Timestamps makes data packets carry their departure time, which their ACKs return (TIMELY). INT disables it.
+	// Answers return the timestamp of a packet even if Timestamps is false.
 	Timestamps bool
-	// Grants has data packets carry their flow's demand, and go only as receivers grant (RCCC). With INT or
-	// Timestamps they do not.
+	// Grants makes data packets carry their flow's demand, and limits flows to the bytes that receivers grant (RCCC).
+	// INT and Timestamps disable it.
 	Grants bool
-	// Ternary has data packets say ECT(1), receivers take 10 in the ECN field for "undetermined" (UE) besides CE, and
-	// answers and CNPs tell of it (ternary congestion detection, TCD).
+	// Ternary makes data packets carry ECT(1). Receivers then read 10 in the ECN field as "undetermined" (UE), besides
+	// CE, and answers and CNPs report it (ternary congestion detection, TCD).
 	Ternary bool
-	// Notify is what receivers tell senders of congestion by themselves.
+	// Notify selects how receivers notify senders of congestion, apart from ACKs.
 	Notify Notify
 }
 
-// Default returns the settings of hosts as the experiments of DCQCN, DCON and TCD have them: ACK per packet in a
-// control class, CNP every 50 us (DCQCN paper, section 3.1; DCON paper, section 4.3), a NAK every 500 us at most
-// (HPCC's simulator).
+// Default returns the settings of hosts in the experiments of DCQCN, DCON and TCD: ACK per packet in a control class,
+// CNP every 50 us (DCQCN paper, section 3.1; DCON paper, section 4.3), a NAK every 500 us at most (HPCC's simulator).
 func Default() Settings {
 	return Settings{
 		DataPriority: 3, ControlPriority: 6, AckEvery: 1,
@@ -70,39 +68,38 @@ func Default() Settings {
 	}
 }
 
-// Recovery is how a flow repairs losses.
+// Recovery selects how a flow repairs losses.
 type Recovery uint8
 
 const (
-	// GoBackN sends everything again from the packet that the receiver misses, as RoCE NICs do: receivers take
-	// packets in order alone.
+	// GoBackN retransmits all packets from the lost one on, like RoCE NICs. Receivers accept packets only in order.
 	GoBackN Recovery = iota
-	// SelectiveRepeat sends again what was lost and no more, as IRN does (Mittal et al., "Revisiting Network Support
-	// for RDMA", SIGCOMM 2018, section 3): receivers place packets as they come.
+	// SelectiveRepeat retransmits only lost packets, like IRN (Mittal et al., "Revisiting Network Support for RDMA",
+	// SIGCOMM 2018, section 3). Receivers place packets in any order.
 	SelectiveRepeat
 )
 
-// AutoCap in the place of Selective's Cap is the bandwidth-delay product of the fabric's longest path.
+// AutoCap makes Selective's Cap the bandwidth-delay product of the fabric's longest path.
 const AutoCap units.Bytes = -1
 
 // Values of Selective.Reorder.
 const (
-	AutoReorder  = 0       // as the paths and what switches do about losses ask for; it must have been resolved
-	NeverReorder = 1 << 20 // gaps say nothing: what is lost is told by its receiver, or by a timer
+	AutoReorder  = 0       // depends on the paths and on how switches report losses; it must have been resolved
+	NeverReorder = 1 << 20 // gaps prove no loss: a receiver's report or a timer does
 )
 
-// Selective are settings of SelectiveRepeat.
+// Selective holds settings of SelectiveRepeat.
 type Selective struct {
-	// Cap is the most payload in flight: between the first byte not acknowledged and the next to be sent for the
-	// first time (IRN's BDP-FC, section 3.2). 0: no limit; AutoCap must have been resolved.
+	// Cap limits the payload in flight: between the first byte not acknowledged and the next to be sent for the first
+	// time (IRN's BDP-FC, section 3.2). 0: no limit; AutoCap must have been resolved.
 	Cap units.Bytes
-	// LowTimeout takes the place of RetransmitTimeout, if that is longer, while no more than LowPackets packets are
-	// in flight (IRN's RTO_low and N, section 3.1): so few lost ones have no others behind them that would tell.
+	// LowTimeout replaces RetransmitTimeout, if that is longer, while no more than LowPackets packets are in flight
+	// (IRN's RTO_low and N, section 3.1). With so few packets, no later packet may reveal a loss.
 	LowTimeout vtime.Time
 	LowPackets int
-	// Reorder is how many packets further on one must have arrived for a packet to be taken for lost: 1, IRN's, takes
-	// every gap for a loss. Where frames of a flow take several paths it is how far they may overtake each other at
-	// no cost. Or AutoReorder, or NeverReorder.
+	// Reorder sets the distance in packets of a later arrival that marks a packet as lost. 1, IRN's value, takes every
+	// gap for a loss. If frames of a flow take several paths, it is how far they may overtake each other without
+	// retransmissions. It may also be AutoReorder or NeverReorder.
 	Reorder int
 }
 

@@ -2,19 +2,19 @@ package hostagent
 
 import "github.com/pausenet/pausenet/vtime"
 
-// Traits describe how a flow differs from other flows of its NIC. Flows may share them.
+// Traits describes how a flow differs from other flows of its NIC. Flows may share one value.
 type Traits struct {
-	// Weight is how many packets the flow may send in its turn while several flows of a priority are ready. 0 means
+	// Weight sets how many packets the flow may send in its turn while several flows of a priority are ready. 0 means
 	// 1.
 	Weight int
-	// Stop is when the flow stops to send new data; 0: never. What it sent before is still repaired, and the flow
-	// finishes when all of it is acknowledged. Each packet of such a flow requests an ACK (AckEvery is 1).
+	// Stop sets the time at which the flow stops sending new data; 0: never. Earlier data is still repaired, and the
+	// flow finishes when all of it is acknowledged. Each packet of such a flow requests an ACK (AckEvery is 1).
 	Stop vtime.Time
-	// On and Off, if above 0, are the flow's periods: from its start it sends for On, pauses for Off, and so on.
+	// On and Off, if above 0, set the flow's periods: from its start it sends for On, pauses for Off, and so on.
 	On, Off vtime.Time
 }
 
-// traits is the state of a sender's Traits.
+// traits holds the state of a sender's Traits.
 type traits struct {
 	*Traits
 	started vtime.Time
@@ -43,8 +43,8 @@ func (t *traits) opens(now vtime.Time) vtime.Time {
 // stops reports whether the flow has to stop now.
 func (t *traits) stops(now vtime.Time) bool { return t.Stop > 0 && now >= t.Stop && !t.halted }
 
-// traitsAdmit reports whether a flow's traits let its next packet leave now. If not, it puts the flow where it
-// belongs.
+// traitsAdmit reports whether a flow's traits let its next packet leave now. If not, it moves the flow to the queue in
+// which it waits.
 func (s *Sender) traitsAdmit(t *traits, now vtime.Time) bool {
 	if t.stops(now) {
 		s.halt(now)
@@ -65,7 +65,7 @@ func (s *Sender) traitsAdmit(t *traits, now vtime.Time) bool {
 }
 
 // Shorten ends the flow with its next new packet, unless it has already sent its last. That packet requests an ACK,
-// as each last packet does, and so does each packet of a flow with a Stop. Shorten returns the flow's size in payload
+// like each last packet, and so does each packet of a flow with a Stop. Shorten returns the flow's size in payload
 // bytes.
 func (s *Sender) Shorten() int64 {
 	if s.state != senderDone && s.connection() == nil {
@@ -74,7 +74,7 @@ func (s *Sender) Shorten() int64 {
 	return s.size
 }
 
-// halt ends the flow with what it has sent.
+// halt ends the flow with the data that it has sent.
 func (s *Sender) halt(now vtime.Time) {
 	s.ext.traits.halted = true
 	s.size = s.high
@@ -95,7 +95,7 @@ func (s *Sender) halt(now vtime.Time) {
 	s.reportSent(now)
 }
 
-// Halted reports whether the flow has reached its Stop: it finishes with what it had sent.
+// Halted reports whether the flow has reached its Stop: it finishes with the data sent before.
 func (s *Sender) Halted() bool {
 	t := s.flowTraits()
 	return t != nil && t.halted

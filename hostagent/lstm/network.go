@@ -1,6 +1,6 @@
-// Package lstm is the neural network of the LSTM-PID congestion control: it predicts a flow's next round-trip time from
-// the last ones (thesis, section 3.4). It infers, trains and reads its weights without IO, and computes the same bits
-// on every machine.
+// Package lstm implements the neural network of the LSTM-PID congestion control: it predicts a flow's next round-trip
+// time from the last ones (thesis, section 3.4). It infers, trains and reads its weights without IO, and computes the
+// same bits on every machine.
 package lstm
 
 // The network's shape (thesis, section 3.4.1): one layer of 16 hidden units, three time steps of one feature each, and
@@ -10,7 +10,7 @@ const (
 	Steps  = 3
 )
 
-// rows is the rows of the four gates' matrices: input, forget, candidate and output gate, in PyTorch's order.
+// rows counts the rows of the four gates' matrices: input, forget, candidate and output gate, in PyTorch's order.
 const rows = 4 * Hidden
 
 // Offsets of the parameters' groups.
@@ -24,15 +24,15 @@ const (
 	parameterCount     = atOutputBias + 1
 )
 
-// Parameters are the 1233 trained numbers, in the order of PyTorch's LSTM(1, 16) and Linear(16, 1): weights of the
+// Parameters holds the 1233 trained numbers, in the order of PyTorch's LSTM(1, 16) and Linear(16, 1): weights of the
 // input, of the recurrence (row by row), biases of both (only their sum matters; PyTorch has two), weights and bias of
 // the head.
 type Parameters [parameterCount]float64
 
-// Features are K at the last three samples, the oldest first (see Series).
+// Features holds K at the last three samples, the oldest first (see Series).
 type Features [Steps]float64
 
-// Network infers. It is read-only once made, and any number of flows may share it.
+// Network infers. It is read-only after New, and any number of flows may share it.
 type Network struct {
 	input      [rows]float64
 	recurrent  [rows][Hidden]float64
@@ -58,7 +58,7 @@ func (n *Network) load(p []float64) {
 	n.outputBias = p[atOutputBias]
 }
 
-// state is the layer after one time step.
+// state holds the state of the layer after one time step.
 type state struct {
 	gates [rows]float64   // i, f, candidate, o, activated
 	cell  [Hidden]float64 // c
@@ -91,7 +91,7 @@ func (n *Network) first(x float64, s *state) {
 func (n *Network) next(x float64, from, s *state) {
 	for i := range s.gates {
 		w := &n.recurrent[i]
-		// Four sums side by side take a quarter of the time of one after the other.
+		// Four independent sums take a quarter of the time of one.
 		var a, b, c, d float64
 		for j := 0; j < Hidden; j += 4 {
 			a += float64(w[j] * from.out[j])
@@ -108,7 +108,7 @@ func (n *Network) next(x float64, from, s *state) {
 	s.emit()
 }
 
-// activate puts the gates through sigmoid and tanh (equations 4 to 7).
+// activate applies sigmoid and tanh to the gates (equations 4 to 7).
 func (s *state) activate() {
 	for i := range s.gates {
 		if i/Hidden == 2 {

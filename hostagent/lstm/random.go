@@ -2,7 +2,7 @@ package lstm
 
 import "github.com/pausenet/pausenet/internal/splitmix"
 
-// Random is a small generator (SplitMix64) whose numbers depend on nothing but its seed.
+// Random generates random numbers (SplitMix64) that depend only on its seed.
 type Random struct{ seed, drawn uint64 }
 
 // NewRandom returns a generator with that seed.
@@ -14,13 +14,13 @@ func (r *Random) Uint64() uint64 {
 	return splitmix.At(r.seed, r.drawn-1)
 }
 
-// Float returns uniform in [0, 1).
+// Float returns a uniform random number in [0, 1).
 func (r *Random) Float() float64 { return splitmix.Float(r.Uint64()) }
 
-// Between returns uniform in [lo, hi).
+// Between returns a uniform random number in [lo, hi).
 func (r *Random) Between(lo, hi float64) float64 { return lo + float64(r.Float()*(hi-lo)) }
 
-// Intn returns uniform in 0..n-1; n is far below 2^53.
+// Intn returns a uniform random number in 0..n-1; n is far below 2^53.
 func (r *Random) Intn(n int) int { return int(r.Float() * float64(n)) }
 
 // Shuffle puts indices into random order.

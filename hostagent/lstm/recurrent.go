@@ -1,27 +1,28 @@
 package lstm
 
-// Recurrent is a network like Network with another kind of cell. The thesis compares its LSTM with a GRU and a simple
-// RNN (section 3.4.1); no congestion control runs on these.
+// Recurrent implements a network like Network with another kind of cell. The thesis compares its LSTM with a GRU and a
+// simple RNN (section 3.4.1); no congestion control uses these.
 type Recurrent struct {
 	cell cell
-	// of weights of the input and of the recurrence (row by row), biases of both, weights and bias of the head, as PyTorch
-	// has them
+	// weights of the input and of the recurrence (row by row), biases of both, weights and bias of the head, as in
+	// PyTorch
 	parameters []float64
 }
 
-// cell is what a layer of Hidden units does with the products of its input and of its earlier output.
+// cell computes the output of a layer of Hidden units from the products of its input and of its earlier output.
 type cell interface {
-	// gates is how many products of each kind a unit has.
+	// gates returns the number of products of each kind per unit.
 	gates() int
-	// forward makes the output h of what the input (in) and the earlier output (re, of from) come to, biases included.
-	// What it leaves in them is for backward.
+	// forward sets the output h from the products of the input (in) and of the earlier output (re, of from), biases
+	// included. It leaves intermediate results in them for backward.
 	forward(in, re []float64, from, h *[Hidden]float64)
-	// backward turns in and re, as forward left them, into the derivatives by the two products, from that by the output,
-	// and is what goes to the earlier output beside the products.
+	// backward turns in and re, as forward left them, into the derivatives with respect to the two products, given that
+	// with respect to the output. It returns the derivative with respect to the earlier output, apart from the
+	// products.
 	backward(in, re []float64, from, h, dh *[Hidden]float64) (direct [Hidden]float64)
 }
 
-// parametersOf returns how many parameters a network of such cells has.
+// parametersOf returns the number of parameters of a network with such cells.
 func parametersOf(c cell) int {
 	rows := c.gates() * Hidden
 	return rows*(1+Hidden+2) + Hidden + 1
@@ -36,13 +37,13 @@ func (n *Recurrent) groups(p []float64) (input, recurrent, inputBias, recurrentB
 	return input, recurrent, inputBias, p[:rows], p[rows:]
 }
 
-// pass is a layer after each time step, for backward.
+// pass holds a layer after each time step, for backward.
 type pass struct {
 	in, re [Steps][3 * Hidden]float64
-	out    [Steps + 1][Hidden]float64 // the first is what comes before the first step, 0
+	out    [Steps + 1][Hidden]float64 // the first is the output before the first step, 0
 }
 
-// run returns the network's output, with what the way there left.
+// run returns the network's output, and the state after each step.
 func (n *Recurrent) run(k *Features, s *pass) float64 {
 	input, recurrent, inputBias, recurrentBias, head := n.groups(n.parameters)
 	rows := len(input)
@@ -65,7 +66,7 @@ func (n *Recurrent) run(k *Features, s *pass) float64 {
 	return out
 }
 
-// Predict returns the network's estimate of L_t, as Network.Predict is.
+// Predict returns the network's estimate of L_t, like Network.Predict.
 func (n *Recurrent) Predict(k *Features) float64 {
 	var s pass
 	return n.run(k, &s)
@@ -73,7 +74,7 @@ func (n *Recurrent) Predict(k *Features) float64 {
 
 func (n *Recurrent) load(p []float64) { n.parameters = p }
 
-// backward works as Network's.
+// backward works like Network's.
 func (n *Recurrent) backward(p *Pair, weight float64, g []float64) float64 {
 	var s pass
 	miss := n.run(&p.Features, &s) - p.Label
@@ -84,7 +85,7 @@ func (n *Recurrent) backward(p *Pair, weight float64, g []float64) float64 {
 	input, recurrent, inputBias, recurrentBias, head := n.groups(g)
 	_, weights, _, _, headWeights := n.groups(n.parameters)
 	rows := len(input)
-	var dh [Hidden]float64 // of the loss by h after the step at hand
+	var dh [Hidden]float64 // derivative of the loss with respect to h after the current step
 	head[Hidden] += d
 	for j := range dh {
 		head[j] += float64(d * s.out[Steps][j])
@@ -108,7 +109,7 @@ func (n *Recurrent) backward(p *Pair, weight float64, g []float64) float64 {
 	return miss
 }
 
-// gru is PyTorch's GRU: gates r, z and the candidate n, in that order. h = (1-z)*n + z*h'.
+// gru implements PyTorch's GRU: gates r, z and the candidate n, in that order. h = (1-z)*n + z*h'.
 type gru struct{}
 
 func (gru) gates() int { return 3 }
@@ -135,7 +136,7 @@ func (gru) backward(in, re []float64, from, _, dh *[Hidden]float64) (direct [Hid
 	return direct
 }
 
-// simple is PyTorch's RNN, after Elman: h = tanh(W x + U h').
+// simple implements PyTorch's RNN, after Elman: h = tanh(W x + U h').
 type simple struct{}
 
 func (simple) gates() int { return 1 }

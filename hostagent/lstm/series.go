@@ -1,17 +1,17 @@
 package lstm
 
-// smoothing is sigma of equation 2, the weight of the newest RTT.
+// smoothing sets sigma of equation 2, the weight of the newest RTT.
 const smoothing = 0.2
 
-// Series turns a flow's RTT samples into features (thesis, section 3.3.1). Any unit of time will do: features are
+// Series turns a flow's RTT samples into features (thesis, section 3.3.1). They may have any unit of time: features are
 // ratios.
 type Series struct {
-	Features Features // K_{t-2}, K_{t-1}, K_t; 0, as with an RTT that stands still, before the flow's first sample
+	Features Features // K_{t-2}, K_{t-1}, K_t; 0, as for a constant RTT, before the flow's first sample
 	Smoothed float64  // S_t
-	Count    int      // samples; no more than Steps are counted
+	Count    int      // number of samples, at most Steps
 }
 
-// Add takes the next sample.
+// Add adds the next sample.
 func (s *Series) Add(rtt float64) {
 	if s.Count == 0 {
 		s.Smoothed = rtt

@@ -2,7 +2,7 @@ package lstm
 
 import "math"
 
-// Pair is one training example: the features at a sample and the label that the next sample made.
+// Pair holds one training example: the features at a sample and the label from the next sample.
 type Pair struct {
 	Features Features
 	Label    float64
@@ -15,10 +15,10 @@ const (
 	adamEpsilon = 1e-8
 )
 
-// Cell is a kind of recurrent cell.
+// Cell selects a kind of recurrent cell.
 type Cell int
 
-// Cells. The congestion control has an LSTM; the others are what the thesis compares it with (section 3.4.1).
+// Cells. The congestion control has an LSTM; the thesis compares it with the others (section 3.4.1).
 const (
 	LSTM Cell = iota
 	GRU
@@ -27,31 +27,32 @@ const (
 
 func (c Cell) String() string { return [...]string{"LSTM", "GRU", "simple RNN"}[c] }
 
-// Model is a network that predicts.
+// Model represents a network that predicts.
 type Model interface {
-	// Predict is the network's estimate of L_t: the next RTT will be (1+L_t)*S_t (equation 12).
+	// Predict returns the network's estimate of L_t: the next RTT will be (1+L_t)*S_t (equation 12).
 	Predict(k *Features) float64
 
 	load(p []float64)
-	// backward adds weight times the gradient of |out - label| to g by back-propagation through time, and is out - label.
+	// backward adds weight times the gradient of |out - label| to g by back-propagation through time, and returns out -
+	// label.
 	backward(p *Pair, weight float64, g []float64) float64
 }
 
 // Trainer learns parameters from pairs.
 type Trainer struct {
 	Parameters []float64 // an LSTM's are Parameters
-	// Rate is the learning rate (thesis, section 3.4.2: 0.001).
+	// Rate sets the learning rate (thesis, section 3.4.2: 0.001).
 	Rate float64
 
 	model      Model
 	gradient   []float64
 	mean       []float64 // of the gradients, Adam's first moment
 	square     []float64 // of their squares, Adam's second
-	meanBias   float64   // adamMean to the power of the steps done
+	meanBias   float64   // adamMean to the power of the number of steps
 	squareBias float64
 }
 
-// NewTrainer starts from parameters as PyTorch's modules do: uniform within 1/sqrt(hidden) of zero.
+// NewTrainer starts from the initial parameters of PyTorch's modules: uniform within 1/sqrt(hidden) of zero.
 func NewTrainer(cell Cell, random *Random, rate float64) *Trainer {
 	t := &Trainer{Rate: rate, meanBias: 1, squareBias: 1}
 	n := parameterCount
@@ -73,11 +74,11 @@ func NewTrainer(cell Cell, random *Random, rate float64) *Trainer {
 	return t
 }
 
-// Model returns the network as trained so far. It is the trainer's: the next Step changes it.
+// Model returns the network in its present state. It belongs to the trainer: the next Step changes it.
 func (t *Trainer) Model() Model { return t.model }
 
-// Step makes one step of Adam down the gradient of the pairs' mean absolute error (equation 11), and says what that
-// error was before the step.
+// Step makes one step of Adam down the gradient of the pairs' mean absolute error (equation 11), and returns that error
+// before the step.
 func (t *Trainer) Step(pairs []Pair) float64 {
 	loss := t.differentiate(pairs)
 	t.meanBias *= adamMean
@@ -94,7 +95,7 @@ func (t *Trainer) Step(pairs []Pair) float64 {
 	return loss
 }
 
-// differentiate sets the gradient of the pairs' mean absolute error, and is that error.
+// differentiate sets the gradient of the pairs' mean absolute error, and returns that error.
 func (t *Trainer) differentiate(pairs []Pair) float64 {
 	clear(t.gradient)
 	var loss float64
@@ -105,7 +106,7 @@ func (t *Trainer) differentiate(pairs []Pair) float64 {
 	return loss
 }
 
-// slope returns the derivative of weight*|miss| by miss.
+// slope returns the derivative of weight*|miss| with respect to miss.
 func slope(miss, weight float64) float64 {
 	switch {
 	case miss > 0:
@@ -127,7 +128,7 @@ func (n *Network) backward(p *Pair, weight float64, g []float64) float64 {
 	if d == 0 {
 		return miss
 	}
-	var dh, dc [Hidden]float64 // of the loss by h and c after the step at hand
+	var dh, dc [Hidden]float64 // derivatives of the loss with respect to h and c after the current step
 	g[atOutputBias] += d
 	for j := range dh {
 		g[atOutputWeights+j] += float64(d * s[Steps-1].out[j])
@@ -143,12 +144,12 @@ func (n *Network) backward(p *Pair, weight float64, g []float64) float64 {
 	return miss
 }
 
-// backwardStep goes back over the step that led from one state to another: it adds to g, turns dc into the derivative
-// by the earlier c, and is the derivative by the earlier h.
+// backwardStep goes back over the step that led from one state to another. It adds to g, turns dc into the derivative
+// with respect to the earlier c, and returns the derivative with respect to the earlier h.
 func (n *Network) backwardStep(x float64, from, s *state, dh, dc *[Hidden]float64,
 	g []float64,
 ) (earlier [Hidden]float64) {
-	var dz [rows]float64 // by the gates before their activation
+	var dz [rows]float64 // derivatives with respect to the gates before their activation
 	for j := range dh {
 		i, f, candidate, o := s.gates[j], s.gates[Hidden+j], s.gates[2*Hidden+j], s.gates[3*Hidden+j]
 		c := dc[j] + float64(float64(dh[j]*o)*(1-float64(s.tanh[j]*s.tanh[j])))

@@ -12,19 +12,19 @@ import (
 	"strconv"
 )
 
-// Weights is a weights file: parameters and where they come from. The file is JSON. Its parameters have the names and
-// the order of PyTorch's state_dict, so that a network trained there can be brought here and back.
+// Weights holds a weights file: parameters and their provenance. The file is JSON. Its parameters have the names and
+// the order of PyTorch's state_dict, so that networks can be moved to PyTorch and back.
 type Weights struct {
 	Provenance Provenance
 	Parameters Parameters
 }
 
-// Provenance says how parameters were trained. Nothing in it depends on the machine or the time of day.
+// Provenance describes how parameters were trained. It does not depend on the machine or the time of day.
 type Provenance struct {
 	Command      string   `json:"command"`
 	Version      string   `json:"pausenet_version"`
 	Seed         uint64   `json:"seed"`
-	Scenarios    []string `json:"scenarios"` // that the pairs were collected in
+	Scenarios    []string `json:"scenarios"` // scenarios in which the pairs were collected
 	Pairs        int      `json:"pairs"`
 	Rounds       int      `json:"rounds"`
 	Train        int      `json:"train_pairs_per_round"`
@@ -36,13 +36,13 @@ type Provenance struct {
 	Optimiser    string   `json:"optimiser"`
 	MAPE         []MAPE   `json:"mape_per_round"`
 	UnseenMAPE   float64  `json:"mape_on_unseen_runs"`
-	// Trial is the checksum of what a short training of fixed options gave with the same program: it tells, sooner than
-	// training again would, that the simulations, the drawing of pairs or the optimiser have changed since. See
+	// Trial is the checksum of a short training with fixed options by the same program. It shows, sooner than a
+	// repeated training, that the simulations, the drawing of pairs or the optimiser have changed since. See
 	// train.Trial.
 	Trial string `json:"trial"`
 }
 
-// MAPE is a round's mean absolute percentage error of the predicted RTT (equation 13), as fractions of 1.
+// MAPE holds a round's mean absolute percentage error of the predicted RTT (equation 13), as fractions of 1.
 type MAPE struct {
 	Train float64 `json:"train"`
 	Test  float64 `json:"test"`
@@ -53,7 +53,7 @@ const (
 	formatVersion = 1
 )
 
-// shape is what a file's parameters are for.
+// shape describes the network of a file's parameters.
 type shape struct {
 	Inputs  int `json:"inputs"`
 	Steps   int `json:"steps"`
@@ -63,7 +63,7 @@ type shape struct {
 
 var ownShape = shape{Inputs: 1, Steps: Steps, Hidden: Hidden, Outputs: 1}
 
-// groups are the parameters' names in a file, in their order.
+// groups lists the parameters' names in a file, in their order.
 var groups = [...]struct {
 	name  string
 	count int
@@ -122,10 +122,10 @@ func (w *Weights) Format() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MaxFileSize bounds a weights file; one is about 30 KB.
+// MaxFileSize limits a weights file, in bytes; one is about 30 KB.
 const MaxFileSize = 1 << 20
 
-// Parse reads a weights file. The error names the file, the place and the remedy.
+// Parse parses a weights file. An error names the file and the position, and includes a remedy.
 func Parse(filename string, data []byte) (*Weights, error) {
 	w, err := parse(data)
 	if err == nil {

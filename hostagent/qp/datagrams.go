@@ -6,20 +6,20 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// Datagrams is a queue pair of the unreliable datagram service (IBTA volume 1 section 9.8.3). Each message is one
-// packet, which is neither acknowledged, paced nor retransmitted; no congestion control applies. Its packets leave
-// the NIC beside those of flows, as programs' frames do.
+// Datagrams represents a queue pair of the unreliable datagram service (IBTA volume 1 section 9.8.3). Each message is
+// one packet, which is neither acknowledged, paced nor retransmitted; no congestion control applies. Its packets leave
+// the NIC beside those of flows, like programs' frames.
 type Datagrams struct {
 	Config
 	state   State
-	own     bool // Receives is not shared
+	own     bool // Receives belongs to this queue pair alone
 	qkey    uint32
 	psn     uint32
-	mtu     int // of the interface, in bytes of an IP packet
+	mtu     int // MTU of the interface, in bytes of an IP packet
 	current ReceiveRequest
 }
 
-// Destination is the destination of a datagram.
+// Destination describes the destination of a datagram.
 type Destination struct {
 	wire.FlowParams // of its packet; DestQP is the other queue pair's
 	QKey            uint32

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// State is the state of a queue pair, with the number of its ibv_qp_state.
+// State holds the state of a queue pair, with the number of its ibv_qp_state.
 type State uint8
 
 // States (IBTA volume 1 section 10.3.1). SQD and SQE are not implemented.
@@ -45,7 +45,7 @@ type Config struct {
 	Number    uint32 // 24 bits; unique among the queue pairs and flows of the NIC
 	Program   Program
 	SendDepth int // work requests, 1..MaxDepth
-	// Receives is a queue that several queue pairs share; nil: the queue pair has its own, of ReceiveDepth.
+	// Receives is a shared queue; nil: the queue pair has its own, of ReceiveDepth.
 	Receives     *ReceiveQueue
 	ReceiveDepth int
 	SignalAll    bool // every work request has a completion
@@ -60,32 +60,32 @@ func (c *Config) checkDepths() error {
 	return nil
 }
 
-// Remote holds what a queue pair must know of the other end to receive.
+// Remote holds the attributes of the other end that a queue pair needs to receive.
 type Remote struct {
 	QP       uint32
-	PSN      uint32 // of the first request to arrive
+	PSN      uint32 // PSN of the first request to arrive
 	MTU      int    // payload bytes of a full packet, at both ends: 256..4096, a multiple of 4
 	Reads    int    // maximum number of READs and atomic operations to arrive at once
-	RNRTimer uint8  // 0..31: how long the other end is to wait for a receive request (IBTA volume 1 table 45)
+	RNRTimer uint8  // 0..31: the other end's wait for a receive request (IBTA volume 1 table 45)
 	IP       wire.Version
 }
 
-// Requester holds what a queue pair must know to send requests.
+// Requester holds the attributes that a queue pair needs to send requests.
 type Requester struct {
-	PSN   uint32 // of the first
+	PSN   uint32 // PSN of the first request
 	Reads int    // maximum number of READs and atomic operations in progress at once
-	// 0..31: without an answer for 4.096 us * 2^Timeout requests are retransmitted; 0: never for that reason
+	// 0..31: requests without an answer for 4.096 us * 2^Timeout are retransmitted; 0: no timeout
 	Timeout         uint8
-	Retry, RNRRetry uint8 // 0..7: how often; RNRRetry 7: without end
+	Retry, RNRRetry uint8 // 0..7: maximum number of retries; RNRRetry 7: no limit
 }
 
-// MaxReads is the maximum number of READs and atomic operations in progress at once.
+// MaxReads limits the READs and atomic operations in progress at once.
 const MaxReads = 128
 
 // Device opens the queue pairs of one NIC.
 type Device struct {
 	nic     *hostagent.NIC
-	payload []byte // of the packet being built
+	payload []byte // payload of the packet under construction
 }
 
 // NewDevice returns the device of a NIC.
@@ -106,8 +106,8 @@ func (d *Device) word(v uint64) []byte {
 	return b
 }
 
-// QueuePair is a queue pair of the reliable connection service with the messages of a program. Requests and READ
-// responses leave by a hostagent.Connection, which has the congestion control.
+// QueuePair represents a queue pair of the reliable connection service with the messages of a program. Requests and
+// READ responses leave by a hostagent.Connection, which has the congestion control.
 type QueuePair struct {
 	device *Device
 	Config
@@ -125,10 +125,10 @@ type QueuePair struct {
 	Counts
 }
 
-// Counts count what a queue pair has done since it was last connected.
+// Counts holds the counts of a queue pair since it was last connected.
 type Counts struct {
 	BytesSent     int64 // payload of requests, without retransmissions
-	BytesAcked    int64 // of BytesSent: of work requests completed without error
+	BytesAcked    int64 // part of BytesSent: of work requests completed without error
 	BytesReceived int64 // payload of requests, accepted
 	BytesRead     int64 // payload of READ responses, accepted
 	BytesServed   int64 // payload of READ responses, sent, with retransmissions
@@ -326,7 +326,7 @@ func (q *QueuePair) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn i
 	q.connection.Answer(now, p, syndrome, uint32(psn)&wire.PSNMask, q.messages)
 }
 
-// Next returns whether the next packet may leave, and with hostagent.LeaveAt when.
+// Next reports whether the next packet may leave. With hostagent.LeaveAt, the time is its departure.
 func (q *QueuePair) Next(now vtime.Time) (hostagent.Readiness, vtime.Time) {
 	switch {
 	case len(q.jobs) > 0:
@@ -352,7 +352,7 @@ func (q *QueuePair) Responding() bool { return len(q.jobs) > 0 }
 // Pending reports whether there is anything to send.
 func (q *QueuePair) Pending() bool { return len(q.jobs) > 0 || q.sending() }
 
-// Send builds the next packet, of a response or a request in turn; nil if there is none after all.
+// Send builds the next packet, of a response or a request in turn. It returns nil if there is no packet after all.
 func (q *QueuePair) Send(now vtime.Time) (f *frame.Frame, payload int) {
 	requests := q.sending() && q.notBefore <= now && !q.gated() && !q.connection.Blocked(now)
 	if len(q.jobs) > 0 && (!requests || !q.responded) {

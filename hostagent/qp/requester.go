@@ -8,31 +8,31 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// requester is the send queue of a queue pair. Requests have two numbers: one of their packets in the order of
-// sending, which is the connection's, and one of their PSNs, of which a READ takes one for each packet of its
-// response (IBTA volume 1 section 9.7.3). Both only grow; the wire has their lowest 24 bits.
+// requester implements the send queue of a queue pair. Requests have two numbers. Their packets are numbered in the
+// order of sending; these are the connection's packet numbers. Their PSNs also count the packets of READ responses
+// (IBTA volume 1 section 9.7.3). Both only grow; the wire has their lowest 24 bits.
 type requester struct {
 	Requester
 	works       []work // a ring
 	head, count int
 	cursor      int   // index, from head on, of the work that was sent last
-	packets     int64 // of all works so far
-	nextPSN     int64 // of the next work
+	packets     int64 // packets of all works so far
+	nextPSN     int64 // PSN of the next work
 	sentPSN     int64 // 1 + the last PSN sent
 	outstanding int   // READs and atomic operations in progress
 	notBefore   vtime.Time
-	stash       int64 // 1 + the last PSN that was acknowledged beyond a READ whose response is not complete
+	stash       int64 // 1 + the last PSN acknowledged beyond a READ whose response is not complete
 	poisoned    int   // works that have failed and wait for earlier ones
 	responded   bool  // the last packet was a response
 
-	stuckSince      vtime.Time // last progress of the requests in flight
-	retries, rnrs   int        // since then
+	stuckSince      vtime.Time // time of the last progress of the requests in flight
+	retries, rnrs   int        // retries since then
 	ownTimeout      vtime.Time
-	gapFor, gapWork int64 // the PSN and the READ that was last retransmitted for a gap in its response
+	gapFor, gapWork int64 // PSN and READ of the last retransmission for a gap in a response
 	gapAt           vtime.Time
 }
 
-// work is a work request of the send queue.
+// work holds a work request of the send queue.
 type work struct {
 	WorkRequest
 	length  uint32
@@ -40,12 +40,12 @@ type work struct {
 	packets int64
 	psn     int64
 	psns    int64
-	got     int64  // responses
-	sent    bool   // at least once
-	failed  Status // its completion's status, once earlier works are completed
+	got     int64  // number of responses received
+	sent    bool   // it has been sent at least once
+	failed  Status // status of its completion, once earlier works are completed
 }
 
-// maxPSNs is the maximum number of PSNs in flight: half of what 24 bits distinguish (IBTA volume 1 section 9.7.2).
+// maxPSNs limits the PSNs in flight: half of the range of 24 bits (IBTA volume 1 section 9.7.2).
 const maxPSNs = 1 << 23
 
 // PostSend appends a copy of a work request.
@@ -86,7 +86,7 @@ func (q *QueuePair) PostSend(now vtime.Time, r *WorkRequest) error {
 	return nil
 }
 
-// check returns the length of a work request's message, or what is wrong with the request.
+// check returns the length of a work request's message, or an error for an invalid request.
 func (q *QueuePair) check(r *WorkRequest) (length uint32, err error) {
 	if r.Op >= workOps || r.Op.responds() && r.Inline != nil {
 		return 0, ErrWork
@@ -242,7 +242,7 @@ func (q *QueuePair) whole(psn uint32) (number int64, ok bool) {
 	return number, number >= q.nth(0).psn && number < q.sentPSN
 }
 
-// ack handles an ACK: all up to its PSN has been received.
+// ack handles an ACK: all packets up to its PSN have been received.
 func (q *QueuePair) ack(now vtime.Time, p *wire.Packet) {
 	q.connection.NotePath(now, p)
 	if number, ok := q.whole(p.PSN); ok {
@@ -250,9 +250,9 @@ func (q *QueuePair) ack(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// acknowledge acknowledges what is before a PSN, except READs and atomic operations whose responses have not arrived:
-// an ACK, which has its own priority, may overtake them. (With one priority for both, the standard treats that as a
-// loss, section 9.7.5.1.1.)
+// acknowledge acknowledges the packets before a PSN, except READs and atomic operations whose responses have not
+// arrived: an ACK, which has its own priority, may overtake them. (With one priority for both, the standard treats that
+// as a loss, section 9.7.5.1.1.)
 func (q *QueuePair) acknowledge(now vtime.Time, p *wire.Packet, end int64) {
 	k := q.connection
 	packet := k.Acked() // the first that is not acknowledged
@@ -320,8 +320,8 @@ func (q *QueuePair) fail(status Status) {
 	q.toError()
 }
 
-// poison completes a work with an error as soon as earlier works are completed. Neither it nor any later one is sent
-// any more.
+// poison completes a work with an error as soon as earlier works are completed. Neither this work nor any later one is
+// sent after that.
 func (q *QueuePair) poison(w *work, status Status) {
 	if w.failed == StatusOK {
 		w.failed = status
@@ -333,7 +333,7 @@ func (q *QueuePair) poison(w *work, status Status) {
 	}
 }
 
-// nak handles a NAK: what is before its PSN has been received, and the packet with its PSN has not.
+// nak handles a NAK: the packets before its PSN have been received, and the packet with its PSN has not.
 func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 	k := q.connection
 	k.NotePath(now, p)
@@ -385,7 +385,7 @@ func (q *QueuePair) workOf(psn int64) *work {
 	return nil
 }
 
-// retry counts a retransmission from a work on; false if that was one too many.
+// retry counts a retransmission from a work on. It returns false if the limit of retries is exceeded.
 func (q *QueuePair) retry(w *work) bool {
 	if q.retries++; q.retries > int(q.Requester.Retry) {
 		q.poison(w, StatusRetriesExceeded)
@@ -409,8 +409,8 @@ func (q *QueuePair) Expired(now vtime.Time) bool {
 	return true
 }
 
-// Timeout returns how long the queue pair waits for an answer, given the retransmission timeout of its host; 0: for
-// ever.
+// Timeout returns how long the queue pair waits for an answer, given the retransmission timeout of its host; 0: without
+// limit.
 func (q *QueuePair) Timeout(host vtime.Time) vtime.Time {
 	if own := q.ownTimeout; own > 0 && (host == 0 || own < host) {
 		return own

@@ -9,47 +9,47 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// responder is the state of the requests that a queue pair receives (IBTA volume 1 section 9.7.4).
+// responder holds the state of the requests that a queue pair receives (IBTA volume 1 section 9.7.4).
 type responder struct {
 	expected int64  // PSN
 	messages uint32 // received
 	lastNak  vtime.Time
 	nakFor   int64 // PSN that the last NAK was for; -1: none yet
 
-	open      wire.Opcode // of the first packet of the current message, if more follow
-	more      bool        // more follow
-	va        uint64      // where the next packet of a WRITE belongs
+	open      wire.Opcode // opcode of the first packet of the current message, if more packets follow
+	more      bool        // more packets of the message follow
+	va        uint64      // address for the next packet of a WRITE
 	rkey      uint32
-	remaining uint32 // bytes of the WRITE that follow
-	length    uint32 // of the message so far
+	remaining uint32 // bytes of the WRITE that are missing
+	length    uint32 // length of the message so far
 	current   ReceiveRequest
-	room      uint32 // of current, in bytes
+	room      uint32 // room in current, in bytes
 	receiving bool   // current is in use
 	started   bool   // a packet has arrived
 	notReady  bool   // an RNR NAK was sent, and the retransmission has not arrived
 
 	jobs         []job    // responses to send, in the order of their PSNs
-	results      []result // of the last atomic operations
+	results      []result // results of the last atomic operations
 	lastResponse int64    // 1 + the last PSN of the last READ or atomic operation
 	ending       uint8    // syndrome of the NAK that ends the queue pair, once jobs are done; 0: none
 	endingPSN    int64
 	endingEvent  EventKind
 }
 
-// job is the response to a READ or an atomic operation.
+// job represents the response to a READ or an atomic operation.
 type job struct {
 	psn    int64 // of the next packet
 	msn    uint32
 	atomic bool
-	before uint64 // an atomic operation's value before it
+	before uint64 // value before an atomic operation
 	first  bool   // no packet has been sent
 	repeat bool   // the request was retransmitted
 	rkey   uint32
 	va     uint64
-	length uint32 // still to send
+	length uint32 // bytes left to send
 }
 
-// result is the result of an atomic operation, in case the request is retransmitted.
+// result holds the result of an atomic operation, in case the request is retransmitted.
 type result struct {
 	psn    int64
 	before uint64
@@ -90,7 +90,7 @@ func (q *QueuePair) request(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// execute executes the request packet that is expected.
+// execute executes the expected request packet.
 func (q *QueuePair) execute(now vtime.Time, p *wire.Packet) {
 	switch p.Kind {
 	case wire.KindData:
@@ -367,9 +367,9 @@ func (q *QueuePair) operate(now vtime.Time, p *wire.Packet) {
 	q.connection.Wake(now)
 }
 
-// repeat handles a retransmitted request packet that had arrived before (section 9.7.5.1.3). It answers a READ anew,
-// an atomic operation with its first result, and all others with an ACK. The requester has gone back, and requests
-// anew what follows too.
+// repeat handles a retransmitted request packet that had arrived before (section 9.7.5.1.3). It answers a READ anew, an
+// atomic operation with its first result, and all others with an ACK. The requester has gone back, and also repeats the
+// requests that follow.
 func (q *QueuePair) repeat(now vtime.Time, p *wire.Packet, psn int64) {
 	switch p.Kind {
 	case wire.KindData:
@@ -408,7 +408,7 @@ func (q *QueuePair) repeat(now vtime.Time, p *wire.Packet, psn int64) {
 	}
 }
 
-// dropFrom drops the responses from a PSN on, which are requested anew.
+// dropFrom drops the responses from a PSN on. The requester requests them anew.
 func (q *QueuePair) dropFrom(psn int64) {
 	for i := range q.jobs {
 		if end := q.jobs[i].psn + q.responses(q.jobs[i].length); end > psn {

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// WorkOp is the operation of a work request.
+// WorkOp selects the operation of a work request.
 type WorkOp uint8
 
 // Operations.
@@ -25,35 +25,35 @@ const (
 // responds reports whether the operation is answered by more than an ACK.
 func (o WorkOp) responds() bool { return o >= WorkRead }
 
-// SGE is an element of a scatter or gather list: a piece of a program's memory.
+// SGE describes an element of a scatter or gather list: a piece of a program's memory.
 type SGE struct {
 	Addr         uint64
 	Length, LKey uint32
 }
 
-// WorkRequest is an operation that a program posts to a send queue.
+// WorkRequest describes an operation that a program posts to a send queue.
 type WorkRequest struct {
 	ID     uint64
 	Op     WorkOp
 	SGEs   []SGE  // the local memory
-	Inline []byte // if not nil: the payload, in place of SGEs
+	Inline []byte // the payload, instead of SGEs; nil: use SGEs
 	Remote uint64 // address; of an atomic operation a multiple of 8
 	RKey   uint32
 	Imm    uint32 // of the operations with immediate data
-	// Compare and Swap are the operands of an atomic operation. A fetch-and-add adds Swap.
+	// Compare and Swap hold the operands of an atomic operation. A fetch-and-add adds Swap.
 	Compare, Swap uint64
 	Signaled      bool // has a completion even without an error
 	Solicited     bool // requests an event at the receiver
 	Fence         bool // waits for READs and atomic operations before it
 }
 
-// ReceiveRequest is memory for a message that a program posts to a receive queue.
+// ReceiveRequest describes memory for a message. A program posts it to a receive queue.
 type ReceiveRequest struct {
 	ID   uint64
 	SGEs []SGE
 }
 
-// Status is the result of a work request, with the number of its ibv_wc_status.
+// Status holds the result of a work request, with the number of its ibv_wc_status.
 type Status uint8
 
 // Statuses (IBTA volume 1 section 11.6.2).
@@ -71,7 +71,7 @@ const (
 	StatusRNRRetryExceeded Status = 13
 )
 
-// CompletionOp is the operation that completed, with the number of its ibv_wc_opcode.
+// CompletionOp names a completed operation, with the number of its ibv_wc_opcode.
 type CompletionOp uint8
 
 // Operations of completions.
@@ -85,7 +85,7 @@ const (
 	CompletionReceiveWrite CompletionOp = 129
 )
 
-// completion returns the operation as completions name it.
+// completion returns the operation's CompletionOp.
 func (o WorkOp) completion() CompletionOp {
 	return [workOps]CompletionOp{
 		CompletionSend, CompletionSend, CompletionWrite, CompletionWrite, CompletionRead, CompletionCompareSwap,
@@ -93,21 +93,21 @@ func (o WorkOp) completion() CompletionOp {
 	}[o]
 }
 
-// Completion is an entry of a completion queue.
+// Completion describes an entry of a completion queue.
 type Completion struct {
 	ID          uint64
 	QP          uint32 // the local queue pair's number
-	Remote      uint32 // the remote one's
+	Remote      uint32 // the remote queue pair's number
 	Status      Status
 	Op          CompletionOp
 	Length, Imm uint32
 	WithImm     bool
 	Solicited   bool         // of a receive: an event was requested
-	IP          wire.Version // that a received datagram used
-	Receive     bool         // it is of a receive queue
+	IP          wire.Version // IP version of a received datagram
+	Receive     bool         // it belongs to a receive queue
 }
 
-// EventKind is a kind of event of a queue pair other than a completion, with the number of its ibv_event_type.
+// EventKind selects a kind of event of a queue pair other than a completion, with the number of its ibv_event_type.
 type EventKind uint8
 
 // Kinds (IBTA volume 1 section 11.6.3).
@@ -119,7 +119,7 @@ const (
 	EventLastReceive EventKind = 16
 )
 
-// Access is a kind of access to remote memory.
+// Access selects a kind of access to remote memory.
 type Access uint8
 
 // Kinds of access.
@@ -129,22 +129,22 @@ const (
 	AccessAtomic
 )
 
-// Program is the owner of a queue pair: its memory, completions and events. The NIC and the queue pair's methods call
-// it; it must not call methods of any queue pair. Its arguments are valid during the call only.
+// Program represents the owner of a queue pair: its memory, completions and events. The NIC and the queue pair's
+// methods call it; it must not call methods of any queue pair. Its arguments are valid during the call only.
 //
-// ErrAccess as an error means that the program may not do this. ErrEnded means that its memory is gone, and soon its
-// queue pairs; the remote side is not notified then. Any other error means that the operation failed.
+// The error ErrAccess means that the program lacks the right. ErrEnded means that its memory no longer exists, and soon
+// its queue pairs will not; the remote side is not notified then. Any other error means that the operation failed.
 type Program interface {
-	// Gather reads from offset on in a message that lies in pieces of memory.
+	// Gather reads a message, which is in pieces of memory, from offset on.
 	Gather(pieces []SGE, offset uint32, into []byte) error
-	// Scatter writes from offset on in such a message.
+	// Scatter writes such a message from offset on.
 	Scatter(pieces []SGE, offset uint32, from []byte) error
-	// Allows returns nil if the remote side may access length bytes of memory, more than 0. The first packet of a
-	// message causes the call.
+	// Allows returns nil if the remote side may access length bytes of memory, more than 0. It is called for the first
+	// packet of a message.
 	Allows(qp, rkey uint32, addr, length uint64, a Access) error
-	// RemoteRead reads the payload of one packet, in a range that was allowed.
+	// RemoteRead reads the payload of one packet, in a range that Allows has permitted.
 	RemoteRead(qp, rkey uint32, addr uint64, into []byte) error
-	// RemoteWrite writes the payload of one packet, in a range that was allowed.
+	// RemoteWrite writes the payload of one packet, in a range that Allows has permitted.
 	RemoteWrite(qp, rkey uint32, addr uint64, from []byte) error
 	// RemoteAtomic executes an operation on 8 bytes in the machine's byte order, and returns the value before it.
 	RemoteAtomic(qp, rkey uint32, addr uint64, op WorkOp, compare, swap uint64) (before uint64, err error)
@@ -164,10 +164,10 @@ var (
 	ErrWork   = errors.New("no such operation, or not in this form")
 )
 
-// MaxMessage is the length of the longest message, in bytes.
+// MaxMessage limits the length of a message, in bytes.
 const MaxMessage = 1 << 30
 
-// MaxDepth is the maximum number of work requests in a queue.
+// MaxDepth limits the work requests in a queue.
 const MaxDepth = 1 << 15
 
 // ReceiveQueue holds the receive requests of one queue pair or of several.
@@ -237,7 +237,7 @@ func ackTimeout(n uint8) vtime.Time {
 	return 4096 * vtime.Nanosecond << (n & 31)
 }
 
-// rnrTimes are the delays of RNR NAKs by their timers, in units of 10 us (IBTA volume 1 section 9.7.5.2.8, table 45).
+// rnrTimes lists the delays of RNR NAKs by their timers, in units of 10 us (IBTA volume 1 section 9.7.5.2.8, table 45).
 var rnrTimes = [32]int64{
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144,
 	8192, 12288, 16384,
