@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Catalog is the congestion controls that names may mean: those of the registry, and others beside them. The zero value
-// has the registry's alone. A Catalog is a value: With gives another, and runs that have different ones do not meet.
+// Catalog resolves names of congestion controls: those of the registry, and additional ones. The zero value has only
+// the registry's. A Catalog is a value: With returns another. So runs with different catalogs do not affect each other.
 type Catalog struct{ more []*Spec }
 
 // With returns the catalog with an additional controller, made by Define. It returns an error if another controller
@@ -28,10 +28,9 @@ func (c Catalog) With(spec *Spec) (Catalog, error) {
 	return Catalog{append(slices.Clip(c.more), spec)}, nil
 }
 
-// Register adds a congestion control of another module's, which Define has made, to the registry: then it is where
-// every built-in one is, for the whole program. Call it from an init function, before any name is looked up; it is not
-// safe beside that. It panics if the name is taken or is no name, or if the Spec is not whole: then the program is
-// wrong, whatever it is run with.
+// Register adds a congestion control of another module, made by Define, to the registry. The whole program can then use
+// it like a built-in one. Call it from an init function, before any name is looked up; it is not safe for concurrent
+// use. It panics if the name is taken or invalid, or if the Spec is incomplete: such a program is wrong for all inputs.
 func Register(spec *Spec) {
 	if err := spec.check(); err != nil {
 		panic(fmt.Sprintf("cc.Register: %v", err))
@@ -47,7 +46,8 @@ func Register(spec *Spec) {
 	}
 }
 
-// specName is what congestion controls may be called: it names a folder of results, and stands in lists and paths.
+// specName matches the valid names of congestion controls. A name also names a folder of results, and occurs in lists
+// and paths.
 var specName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // check returns an error if a Spec lacks something that registration requires.
@@ -88,8 +88,8 @@ func (spec *Spec) check() error {
 	return nil
 }
 
-// Put returns the catalog with a controller that replaces one of the same name, unless that is built in: a file's,
-// before it changed.
+// Put returns the catalog with a controller. It replaces one of the same name, such as an earlier version of a file's,
+// unless that one is built in.
 func (c Catalog) Put(spec *Spec) (Catalog, error) {
 	others := slices.DeleteFunc(slices.Clone(c.more), func(s *Spec) bool { return SameName(s.Name, spec.Name) })
 	return Catalog{others}.With(spec)
@@ -107,8 +107,8 @@ func (c Catalog) Names() []string {
 	return names
 }
 
-// Lookup finds a congestion control by name; upper case is as good as lower. NAME+win is the one of that name kept
-// within a window of BDP*R/C, if it has none of its own; NAME may be one with +tcd.
+// Lookup finds a congestion control by name, in lower or upper case. NAME+win is the control NAME limited to a window
+// of BDP*R/C, if it has no window itself; NAME may end with +tcd.
 func (c Catalog) Lookup(name string) (*Spec, error) {
 	folded := foldName(name)
 	if s := c.find(folded); s != nil {
@@ -142,7 +142,7 @@ func (c Catalog) Lookup(name string) (*Spec, error) {
 		name, strings.Join(c.Names(), ", "), didYouMean(folded, names))
 }
 
-// find returns the one of that folded name; nil if there is none.
+// find returns the congestion control with a folded name; nil if there is none.
 func (c Catalog) find(folded string) *Spec {
 	if s := find(registry, folded); s != nil {
 		return s

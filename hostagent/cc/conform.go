@@ -10,13 +10,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Draw is where a history's random choices come from: a whole number of lowest to highest, both included.
+// Draw returns a random choice for a history: a whole number from lowest to highest, both included.
 type Draw func(what string, lowest, highest int64) int64
 
-// Conform plays a random history of a flow, of so many events at most, to two controllers of a congestion control, and
-// says what they do that the NIC cannot rely on: a rate that is no number, not above 0 (or below min_rate, if there is
-// such a constant) or above the line's, a negative window, a timer that leaves time where it is, states that differ
-// after equal events. A panic is the caller's to recover from. settings are Resolve's for env.
+// Conform plays a random history of a flow, with at most this many events, to two controllers of a congestion control.
+// It returns an error if they break a rule of the NIC. Such are a rate that is no number, not above 0 (or below
+// min_rate, if there is such a constant) or above the line's; a negative window; a timer that does not advance time;
+// and states that differ after equal events. The caller recovers from panics. settings are Resolve's for env.
 func Conform(spec *Spec, settings Settings, env Env, events int, draw Draw) error {
 	a, err := spec.New(env, settings)
 	if err != nil {
@@ -67,8 +67,8 @@ func Conform(spec *Spec, settings Settings, env Env, events int, draw Draw) erro
 	return nil
 }
 
-// same reports whether two controllers are in one state, as far as that can be seen: those from files keep it where
-// Go does not look.
+// same reports whether two controllers are in one state, as far as Go can see it: controllers from files keep theirs
+// elsewhere.
 func same(spec *Spec, a, b Controller) bool {
 	if spec.File != nil {
 		return a.Rate() == b.Rate() && a.Window() == b.Window() && a.Deadline() == b.Deadline()
@@ -76,7 +76,7 @@ func same(spec *Spec, a, b Controller) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// history is what holds throughout.
+// history holds the constants of a history.
 type history struct {
 	spec         *Spec
 	line, lowest float64
@@ -102,7 +102,7 @@ func (h *history) holds(c Controller, after string) error {
 	return nil
 }
 
-// event is something that happens to a flow, a span after the event before.
+// event describes an event of a flow, at some time after the previous event.
 type event struct {
 	after  vtime.Time
 	kind   int
@@ -110,7 +110,7 @@ type event struct {
 	sample Sample
 }
 
-// String returns the event as messages tell it.
+// String returns the event in the form of messages.
 func (e event) String() string {
 	s := &e.sample
 	switch e.kind {
@@ -154,7 +154,7 @@ func drawEvent(draw Draw) event {
 	}
 }
 
-// drawRTT returns an RTT; one time in eight it is 0, which is none.
+// drawRTT returns an RTT; one time in eight it is 0, which means none.
 func drawRTT(draw Draw) vtime.Time {
 	rtt := vtime.Time(draw("rtt", 1, int64(vtime.Millisecond)))
 	if rtt%8 == 0 {
@@ -163,7 +163,7 @@ func drawRTT(draw Draw) vtime.Time {
 	return rtt
 }
 
-// drawHops returns telemetry of up to five switches, most often of two; their counters may have gone round.
+// drawHops returns telemetry of up to five switches, most often of two; their counters may have wrapped.
 func drawHops(draw Draw) []wire.INTHop {
 	hops := make([]wire.INTHop, []int{2, 2, 0, 1, 5}[draw("hops", 0, 4)])
 	for i := range hops {
@@ -172,7 +172,7 @@ func drawHops(draw Draw) []wire.INTHop {
 	return hops
 }
 
-// apply runs the timers of c until the event and then the event, and says when that was.
+// apply runs the timers of c until the event and then the event, and returns its time.
 func (e event) apply(c Controller, now vtime.Time) (vtime.Time, error) {
 	until := now + e.after
 	if e.late {

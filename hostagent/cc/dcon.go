@@ -81,7 +81,7 @@ const (
 	increaseDoc = "dcqcn: all stages of DCQCN; halve: only (target+rate)/2, triggered by the timer or an unmarked CNP; the target never grows"
 )
 
-// dconConstants are DCON's constants, shared by all flows.
+// dconConstants holds DCON's constants, shared by all flows.
 type dconConstants struct {
 	rp           rpConstants
 	jump         bool // recovery=jump
@@ -92,16 +92,17 @@ type dconConstants struct {
 	hold, window vtime.Time
 }
 
-// dcon is DCON's sender: DCQCN's reaction point whose rate a congestion notification message sets to C/N, C the rate of
-// the congested egress port and N the number of flows through it (DCON paper, algorithm 1, lines 1 and 2).
+// dcon implements DCON's sender: DCQCN's reaction point, with a rate that a congestion notification message sets to
+// C/N. C is the rate of the congested egress port and N the number of flows through it (DCON paper, algorithm 1, lines
+// 1 and 2).
 type dcon struct {
 	dcqcn
 	dc *dconConstants
 
-	lastCNM   vtime.Time // when the last CNM came; meaningful if anyCNM
+	lastCNM   vtime.Time // arrival of the last CNM; valid if anyCNM
 	anyCNM    bool
 	holdUntil vtime.Time // increases are frozen until then
-	// episode: no increase since the last CNM, so that the next one belongs to the same burst.
+	// episode means that there was no increase since the last CNM, so the next one belongs to the same burst.
 	episode bool
 }
 
@@ -142,10 +143,10 @@ func (d *dcon) OnCNM(s *Sample) {
 	d.freeze()
 }
 
-// freeze puts the next timer increase off until increases are free.
+// freeze delays the next timer increase until increases are free.
 func (d *dcon) freeze() { d.increaseAt = max(d.increaseAt, d.holdUntil) }
 
-// OnCNP cuts the rate as DCQCN does, or, if algorithm 1 is taken as printed and the CNP is unmarked, increases it.
+// OnCNP cuts the rate like DCQCN, or, if algorithm 1 is taken as printed and the CNP is unmarked, increases it.
 func (d *dcon) OnCNP(s *Sample) {
 	if d.dc.halve && !s.CE && !s.UE {
 		d.alpha *= 1 - d.c.g
@@ -174,13 +175,13 @@ func (d *dcon) OnSent(now vtime.Time, payload int) {
 	d.endEpisode()
 }
 
-// OnTimer runs what is due.
+// OnTimer executes the due timers.
 func (d *dcon) OnTimer(now vtime.Time) {
 	d.dcqcn.OnTimer(now)
 	d.endEpisode()
 }
 
-// endEpisode notes that the rate is on its way up again.
+// endEpisode records that the rate increases again.
 func (d *dcon) endEpisode() {
 	if d.timeStage > 0 || d.byteStage > 0 {
 		d.episode = false

@@ -32,7 +32,7 @@ var dcqcnSpec = define(Spec{
 	return newDCQCN(c.rp)
 })
 
-// dcqcnConstants are those of one profile.
+// dcqcnConstants holds the constants of one profile.
 type dcqcnConstants struct {
 	rp  *rpConstants
 	mlx *mlxConstants
@@ -90,7 +90,7 @@ func reactionPointParameters(when, clamp string) []Parameter {
 	}
 }
 
-// rpConstants are the constants of a reaction point, shared by all flows. Rates are in bits per second.
+// rpConstants holds the constants of a reaction point, shared by all flows. Rates are in bits per second.
 type rpConstants struct {
 	line, min                 float64
 	alpha, g                  float64
@@ -100,7 +100,7 @@ type rpConstants struct {
 	rai, rhai                 float64
 	paperOrder, clampTarget   bool
 	undetermined              undeterminedAnswer
-	ceAlpha                   float64 // least alpha of a cut (TCD)
+	ceAlpha                   float64 // minimum alpha of a cut (TCD)
 	overhead                  int64   // line bytes of a packet beyond its payload
 }
 
@@ -120,7 +120,7 @@ func newRPConstants(env Env, s *Settings) *rpConstants {
 	return c
 }
 
-// clamp limits a rate to [min, line]; what is no number becomes min.
+// clamp limits a rate to [min, line]; NaN becomes min.
 func clamp(rate, lowest, line float64) float64 {
 	if !(rate >= lowest) {
 		return lowest
@@ -128,10 +128,10 @@ func clamp(rate, lowest, line float64) float64 {
 	return min(rate, line)
 }
 
-// dcqcn is the reaction point of the DCQCN paper. Its timers and its byte counter start with the first CNP.
+// dcqcn implements the reaction point of the DCQCN paper. Its timers and its byte counter start with the first CNP.
 //
-// The byte counter counts line bytes, as the rate does: its authors' simulator subtracts whole frames. As there, the
-// bytes by which a packet goes beyond the counter are forgotten.
+// The byte counter counts line bytes, like the rate: its authors' simulator subtracts whole frames. As in that
+// simulator, the bytes of a packet beyond the counter's limit are forgotten.
 type dcqcn struct {
 	Base
 	c *rpConstants
@@ -139,7 +139,7 @@ type dcqcn struct {
 	rate, target float64 // R_C and R_T, bits per second
 	alpha        float64 // congestion estimate, 0..1
 
-	alphaAt, increaseAt  vtime.Time // when the timers expire; Never before the first CNP
+	alphaAt, increaseAt  vtime.Time // expiry of the timers; Never before the first CNP
 	sent, bytePeriod     int64      // line bytes since the last byte event, and until the next
 	timeStage, byteStage int        // T and BC: timer and byte events since the last cut
 }
@@ -157,14 +157,14 @@ func (d *dcqcn) init(c *rpConstants) {
 // Rate returns R_C.
 func (d *dcqcn) Rate() float64 { return d.rate }
 
-// Retimes returns false: in its authors' simulator, a packet's departure is scheduled when the previous packet
-// leaves, and no CNP, timer or byte counter moves it.
+// Retimes returns false: in its authors' simulator, a packet's departure is scheduled when the previous packet leaves,
+// and no CNP, timer or byte counter moves it.
 func (d *dcqcn) Retimes() bool { return false }
 
-// Preset sets R_C and R_T, lets the timers run in the additive stage, and sets alpha to what it is in the steady state:
-// a flow that gets a CNP every n increases has cut alpha/2 of its rate per n*R_AI regained, and alpha is about 1/n, as
-// each CNP adds g and each alpha timer takes g*alpha; hence alpha^2 = 2*R_AI/R. An alpha of 1, a new flow's, would have
-// a converged flow halve its rate at the first mark.
+// Preset sets R_C and R_T, lets the timers run in the additive stage, and sets alpha to its value in the steady state.
+// A flow that gets a CNP every n increases has cut alpha/2 of its rate per n*R_AI regained, and alpha is about 1/n, as
+// each CNP adds g and each alpha timer takes g*alpha; hence alpha^2 = 2*R_AI/R. With an alpha of 1, a new flow's, a
+// converged flow would halve its rate at the first mark.
 func (d *dcqcn) Preset(now vtime.Time, rate float64) {
 	d.rate = clamp(rate, d.c.min, d.c.line)
 	d.target = d.rate
@@ -173,7 +173,7 @@ func (d *dcqcn) Preset(now vtime.Time, rate float64) {
 	d.timeStage = d.c.fastRecovery
 }
 
-// OnCNP cuts the rate. A CNP that says undetermined and not congested leaves it.
+// OnCNP cuts the rate. A CNP with undetermined but not congestion experienced leaves it.
 func (d *dcqcn) OnCNP(s *Sample) {
 	switch {
 	case s.CE || !s.UE:
@@ -200,7 +200,7 @@ func (d *dcqcn) cut() {
 	d.alpha = raised
 }
 
-// restart begins fast recovery.
+// restart starts fast recovery.
 func (d *dcqcn) restart(now vtime.Time) {
 	d.alphaAt = now + d.c.alphaTimer
 	d.restartIncrease(now)
@@ -218,7 +218,7 @@ func (d *dcqcn) active() bool { return d.increaseAt != vtime.Never }
 // hyper reports whether the flow is in the hyper increase stage.
 func (d *dcqcn) hyper() bool { return min(d.timeStage, d.byteStage) >= d.c.fastRecovery }
 
-// increase raises the target as the stage says and takes the rate half the way there.
+// increase raises the target by the stage's step and moves the rate half the way there.
 func (d *dcqcn) increase() {
 	switch lesser := min(d.timeStage, d.byteStage); {
 	case d.hyper():
@@ -247,10 +247,10 @@ func (d *dcqcn) OnSent(_ vtime.Time, payload int) {
 	}
 }
 
-// Deadline returns when the next of the two timers expires.
+// Deadline returns the earlier expiry of the two timers.
 func (d *dcqcn) Deadline() vtime.Time { return min(d.alphaAt, d.increaseAt) }
 
-// OnTimer runs what is due, in order; called late it does what calls in time would have done.
+// OnTimer executes the due timers, in order. A late call has the effect of calls in time.
 func (d *dcqcn) OnTimer(now vtime.Time) {
 	for {
 		at := d.Deadline()
@@ -272,5 +272,5 @@ func (d *dcqcn) OnTimer(now vtime.Time) {
 	}
 }
 
-// addStage counts one more event, without end but without overflow.
+// addStage counts one more event. The count saturates.
 func addStage(stage int) int { return min(stage+1, math.MaxInt32) }

@@ -44,7 +44,7 @@ func mlxParameters(when string) []Parameter {
 	}
 }
 
-// mlxConstants are the constants of profile b, shared by all flows. Rates are in bits per second.
+// mlxConstants holds the constants of profile b, shared by all flows. Rates are in bits per second.
 type mlxConstants struct {
 	line, min, rai, rhai                     float64
 	g                                        float64
@@ -64,16 +64,16 @@ func newMLXConstants(env Env, s *Settings) *mlxConstants {
 	}
 }
 
-// firstDecreaseDelay makes the looks for CNPs come after the updates of alpha (1 ns, as in HPCC's rdma-hw.cc).
+// firstDecreaseDelay makes the checks for CNPs come after the updates of alpha (1 ns, as in HPCC's rdma-hw.cc).
 const firstDecreaseDelay = vtime.Nanosecond
 
-// mlx is the reaction point of a Mellanox NIC as HPCC's simulator has it (cc mode 1): three independent timers, no byte
-// counter; the first CNP only starts the timers. A CNP is the simulator's bit in the ACK of each marked packet.
+// mlx implements the reaction point of a Mellanox NIC as in HPCC's simulator (cc mode 1): three independent timers, no
+// byte counter; the first CNP only starts the timers. A CNP is the simulator's bit in the ACK of each marked packet.
 //
-// Alpha is updated every alpha timer and the NIC looks for a CNP every decrease timer, but neither changes the rate
-// unless a CNP came. So both are worked out when needed and the host is asked only for calls that change the rate. At
-// equal times a CNP comes before the timers, alpha's timer before the others, an increase before a cut: the order in
-// which ns-3 runs events that were scheduled in this order.
+// Alpha is updated every alpha timer, and the NIC checks for a CNP every decrease timer, but neither changes the rate
+// unless a CNP arrived. So both are computed when needed, and OnTimer is called only to change the rate. At equal times
+// a CNP comes before the timers, alpha's timer before the others, an increase before a cut: the order in which ns-3
+// runs events that were scheduled in this order.
 type mlx struct {
 	Base
 	c *mlxConstants
@@ -81,9 +81,9 @@ type mlx struct {
 	rate, target float64 // R_C and R_T, bits per second
 	alpha        float64 // congestion estimate, 0..1, at the last update before alphaAt
 
-	started             bool       // the first CNP came
-	alphaCNP, cutCNP    bool       // a CNP came since the last update of alpha, since the last look
-	alphaAt, decreaseAt vtime.Time // next update of alpha; next look (or an earlier one that would have found nothing)
+	started             bool       // the first CNP arrived
+	alphaCNP, cutCNP    bool       // a CNP arrived since the last update of alpha, since the last check
+	alphaAt, decreaseAt vtime.Time // next update of alpha; next check (or an earlier one that would have found no CNP)
 	increaseAt          vtime.Time // next increase; Never before the first cut
 	stage               int        // increases since the last cut
 }
@@ -107,7 +107,7 @@ func (m *mlx) Preset(_ vtime.Time, rate float64) {
 	m.target = m.rate
 }
 
-// OnCNP notes the CNP for the timers. One that says undetermined and not congested leaves the rate.
+// OnCNP records the CNP for the timers. A CNP with undetermined but not congestion experienced leaves the rate.
 func (m *mlx) OnCNP(s *Sample) {
 	now := s.Now
 	if s.UE && !s.CE {
@@ -141,7 +141,7 @@ func (m *mlx) OnCNP(s *Sample) {
 	}
 }
 
-// updateAlpha makes up for the updates of alpha until and including now.
+// updateAlpha applies the updates of alpha up to and including now.
 func (m *mlx) updateAlpha(now vtime.Time) {
 	for ; m.alphaAt <= now; m.alphaAt += m.c.alphaTimer {
 		m.alpha = float64((1 - m.c.g) * m.alpha)
@@ -156,7 +156,7 @@ func (m *mlx) updateAlpha(now vtime.Time) {
 	}
 }
 
-// Deadline returns the next increase, or the next look if it will find a CNP.
+// Deadline returns the next increase, or the next check if it will find a CNP.
 func (m *mlx) Deadline() vtime.Time {
 	if m.cutCNP {
 		return min(m.decreaseAt, m.increaseAt)
@@ -164,7 +164,7 @@ func (m *mlx) Deadline() vtime.Time {
 	return m.increaseAt
 }
 
-// OnTimer runs what is due, in order; called late it does what calls in time would have done.
+// OnTimer executes the due timers, in order. A late call has the effect of calls in time.
 func (m *mlx) OnTimer(now vtime.Time) {
 	for {
 		at := m.Deadline()

@@ -40,7 +40,7 @@ var dctcpSpec = define(Spec{
 	}, nil
 }, func(_ Env, c *dctcpConstants) Controller { return &dctcp{c: c, rate: c.line, alpha: c.alpha} })
 
-// dctcpConstants are DCTCP's constants, shared by all flows. Rates are in bits per second.
+// dctcpConstants holds DCTCP's constants, shared by all flows. Rates are in bits per second.
 type dctcpConstants struct {
 	g, alpha, ai float64
 	line, min    float64
@@ -48,8 +48,8 @@ type dctcpConstants struct {
 	window       float64 // payload bytes in flight at line rate
 }
 
-// dctcp is DCTCP's sender in the rate version of HPCC's simulator. It needs the mark of every packet back in the
-// packet's ACK; an ACK for several packets counts as so many marks.
+// dctcp implements DCTCP's sender in the rate version of HPCC's simulator. It needs the mark of every packet back in
+// the packet's ACK; an ACK for several packets counts as that many marks.
 type dctcp struct {
 	Base
 	c *dctcpConstants
@@ -57,12 +57,12 @@ type dctcp struct {
 	rate    float64 // R, bits per second
 	alpha   float64 // smoothed fraction of marked packets, 0..1
 	marks   int64   // marked packets acknowledged in this RTT
-	batch   int64   // packets that this RTT's end acknowledges, about
+	batch   int64   // approximate number of packets acknowledged by the end of this RTT
 	endAt   int64   // an ACK beyond this sequence number ends the RTT
-	started bool    // the first ACK came
+	started bool    // the first ACK arrived
 
 	reduced   bool  // CWR: no further cut until an ACK goes beyond reducedAt
-	reducedAt int64 // what was sent at the cut
+	reducedAt int64 // bytes sent by the time of the cut
 }
 
 // Rate returns R.
@@ -74,14 +74,14 @@ func (d *dctcp) Retimes() bool { return false }
 // Window returns a window in proportion to the rate.
 func (d *dctcp) Window() int64 { return inFlight(d.c.window, d.rate, d.c.line) }
 
-// Preset sets R, and alpha to what it is in the steady state: a flow that cuts alpha/2 of its rate every n RTTs and
+// Preset sets R, and alpha to its value in the steady state: a flow that cuts alpha/2 of its rate every n RTTs and
 // regains n*AI has alpha about 1/n, as one RTT in n is marked; hence alpha^2 = 2*AI/R.
 func (d *dctcp) Preset(_ vtime.Time, rate float64) {
 	d.rate = clamp(rate, d.c.min, d.c.line)
 	d.alpha = min(d.c.alpha, math.Sqrt(2*d.c.ai/d.rate))
 }
 
-// OnAck counts marks, updates alpha once per RTT and moves the rate.
+// OnAck counts marks, updates alpha once per RTT and adjusts the rate.
 func (d *dctcp) OnAck(s *Sample) {
 	if s.CE {
 		d.marks += (s.AckedBytes + d.c.mtu - 1) / d.c.mtu
@@ -99,8 +99,8 @@ func (d *dctcp) OnAck(s *Sample) {
 	}
 }
 
-// endRTT updates alpha if the ACK is the first for a packet that was sent after the last update, and says whether it
-// is. The first ACK of a flow only begins the first RTT; as in the simulator that one takes in the marks since the
+// endRTT updates alpha if the ACK is the first for a packet that was sent after the last update, and reports whether it
+// is. The first ACK of a flow only starts the first RTT. As in the simulator that RTT includes the marks since the
 // start.
 func (d *dctcp) endRTT(s *Sample) bool {
 	if !d.started {

@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// Resolver resolves settings that name files. Controllers do no IO: whoever has files to give brings the reading along.
+// Resolver resolves settings that name files. Controllers do no IO, so the caller supplies a function that reads files.
 type Resolver struct {
-	// ReadFile is the content of the file at a path; nil: no parameter may name a file.
+	// ReadFile returns the content of the file at a path; nil: no parameter may name a file.
 	ReadFile func(path string) ([]byte, error)
 }
 
-// builtIn is how a parameter names the file that came with the program.
+// builtIn selects the program's own file as the value of a parameter.
 const builtIn = "built-in"
 
-// digest ends a file's path where settings are written out: it holds whoever repeats a run to the same content.
+// digest matches the digest after a file's path in printed settings. A repetition of the run must use a file with the
+// same content.
 var digest = regexp.MustCompile(`#sha256=([0-9a-f]{16})$`)
 
-// cutDigest parts a path from the digest after it; empty if there is none.
+// cutDigest splits a path from the digest after it; the digest is empty if there is none.
 func cutDigest(text string) (path, sum string) {
 	if m := digest.FindStringSubmatch(text); m != nil {
 		return strings.TrimSuffix(text, m[0]), m[1]
@@ -29,7 +30,7 @@ func cutDigest(text string) (path, sum string) {
 	return text, ""
 }
 
-// file reads the file that text names, and spells its path with the digest of what was read.
+// file reads the file that text names, and returns its path with the digest of its content.
 func (r Resolver) file(text string) (value, string, error) {
 	path, given := cutDigest(strings.TrimSpace(text))
 	switch {

@@ -44,7 +44,7 @@ var hpccSpec = define(Spec{
 	}, nil
 }, func(_ Env, c *hpccConstants) Controller { return &hpcc{c: c, rate: c.line, settled: c.line, use: 1} })
 
-// hpccConstants are HPCC's constants, shared by all flows. Rates are in bits per second.
+// hpccConstants holds HPCC's constants, shared by all flows. Rates are in bits per second.
 type hpccConstants struct {
 	eta       float64
 	maxStage  int
@@ -54,22 +54,22 @@ type hpccConstants struct {
 	window    float64 // W_init: payload bytes in flight at line rate
 }
 
-// hpcc is HPCC's sender.
+// hpcc implements HPCC's sender.
 type hpcc struct {
 	Base
 	c *hpccConstants
 
 	rate    float64 // R, bits per second: follows every ACK
-	settled float64 // R_c: R at the last RTT's end, from which an RTT's ACKs all start
+	settled float64 // R_c: R at the end of the last RTT, the basis of all updates within an RTT
 	use     float64 // U: smoothed use of the busiest link, 1 for full
-	stage   int     // increases by ai alone since the last other change
+	stage   int     // additive increases since the last other change
 	endAt   int64   // an ACK beyond this sequence number ends the RTT
 
-	// The telemetry of the ACK before; none if hopCount is 0.
+	// Telemetry of the previous ACK; none if hopCount is 0.
 	hops     [wire.INTHops]wire.INTHop
 	hopCount int
 	pathID   uint16
-	at       vtime.Time // when it came
+	at       vtime.Time // its arrival
 }
 
 // Rate returns R.
@@ -82,14 +82,14 @@ func (h *hpcc) Retimes() bool { return true }
 // Window returns a window in proportion to the rate.
 func (h *hpcc) Window() int64 { return inFlight(h.c.window, h.rate, h.c.line) }
 
-// Preset sets R and R_c, and U to what it is in the steady state, eta.
+// Preset sets R and R_c, and U to its value in the steady state, eta.
 func (h *hpcc) Preset(_ vtime.Time, rate float64) {
 	h.rate = clamp(rate, h.c.min, h.c.line)
 	h.settled, h.use = h.rate, h.c.eta
 }
 
-// OnAck moves the rate by what the path's links did since the ACK before. The first ACK of a flow, of a path or after a
-// long silence has no such ACK and is only remembered; so is all that there is to know if no switch wrote anything.
+// OnAck adjusts the rate to the use of the path's links since the previous ACK. The first ACK of a flow, of a path or
+// after a long silence has no usable previous ACK, and is only recorded. So is an ACK without telemetry.
 func (h *hpcc) OnAck(s *Sample) {
 	if len(s.Hops) == 0 || len(s.Hops) > len(h.hops) {
 		return
@@ -109,9 +109,8 @@ func (h *hpcc) OnAck(s *Sample) {
 	}
 }
 
-// comparable reports whether the ACK's telemetry continues that of the ACK before: the same path, and not so long
-// ago that a hop's counters may have gone round. An ACK's way varies, so half of what the counters hold is the
-// limit.
+// comparable reports whether the ACK's telemetry continues that of the previous ACK: it has the same path, and no hop's
+// counters may have wrapped since. The time of an ACK's way varies, so the limit is half of the counters' range.
 func (h *hpcc) comparable(s *Sample) bool {
 	if len(s.Hops) != h.hopCount || s.PathID != h.pathID {
 		return false
@@ -128,9 +127,9 @@ func (h *hpcc) comparable(s *Sample) bool {
 	return true
 }
 
-// busiest returns the use of the busiest link since the ACK before, and over which time that was, in picoseconds;
-// known is false if no hop says. The use is what the port sent, and what waits at it if that were to be sent within
-// a full window.
+// busiest returns the use of the busiest link since the previous ACK, and the time over which it was measured, in
+// picoseconds. known is false if no hop has data. The use includes the bytes that the port sent, and its queued bytes,
+// spread over the time of a full window.
 func (h *hpcc) busiest(hops []wire.INTHop) (use, elapsed float64, known bool) {
 	for i := range hops {
 		now, before := &hops[i], &h.hops[i]
@@ -148,8 +147,8 @@ func (h *hpcc) busiest(hops []wire.INTHop) (use, elapsed float64, known bool) {
 	return use, elapsed, known
 }
 
-// react takes in a new use of the busiest link and sets the rate. It always starts from R_c, which moves once per RTT:
-// the ACKs of one RTT tell of the same packets in flight.
+// react adds a new use of the busiest link to the average and sets the rate. It always starts from R_c, which moves
+// once per RTT: the ACKs of one RTT describe the same packets in flight.
 func (h *hpcc) react(s *Sample, use, elapsed float64) {
 	c := h.c
 	elapsed = min(elapsed, c.rtt)

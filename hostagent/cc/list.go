@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable writes all congestion controls, one a line, with the first sentence of their summaries.
+// WriteTable writes all congestion controls, one per line, with the first sentence of their summaries.
 func WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "CONTROLLER\tSWITCHES\tPURPOSE")
@@ -72,15 +72,15 @@ func (spec *Spec) WriteTable(w io.Writer) error {
 // SameName reports whether two spellings refer to one name, of a controller or a constant.
 func SameName(a, b string) bool { return foldName(a) == foldName(b) }
 
-// foldName makes spellings of one name equal: case, and dashes for underscores, do not matter.
+// foldName maps all spellings of one name to the same text: lower case, with underscores as dashes.
 func foldName(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")
 }
 
-// Nearest suggests the names that are like one that there is not, as "; did you mean ...?"; empty if none is.
+// Nearest suggests existing names that resemble an unknown one, as "; did you mean ...?"; empty without any.
 func Nearest(name string, names []string) string { return didYouMean(foldName(name), names) }
 
-// didYouMean suggests the names that are like what was written; empty if none is.
+// didYouMean suggests the names that resemble the given text; empty without any.
 func didYouMean(written string, names []string) string {
 	type near struct {
 		name     string

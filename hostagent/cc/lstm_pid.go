@@ -10,9 +10,9 @@ var (
 	lstmPIDRTTchSpec = newLSTMPIDSpec("lstm-pid+rttch", "true")
 )
 
-// newLSTMPIDSpec returns the thesis' whole algorithm: a network predicts the next RTT, and PID control acts on the
-// prediction. While a flow has fewer than three samples the network is fed K = 0 for those that it does not have, as
-// with an RTT that stood still before; the thesis does not say.
+// newLSTMPIDSpec returns the thesis' complete algorithm: a network predicts the next RTT, and PID control acts on the
+// prediction. While a flow has fewer than three samples, the network uses K = 0 for the missing ones, as if the RTT had
+// been constant before; the thesis does not specify this.
 func newLSTMPIDSpec(name, rttch string) *Spec {
 	s := Spec{
 		Name: name,

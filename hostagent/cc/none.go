@@ -11,7 +11,7 @@ var noneSpec = define(Spec{
 	return c // It has no state, so all flows may share it.
 })
 
-// constant sends at one rate whatever happens.
+// constant sends at one rate, whatever happens.
 type constant struct {
 	Base
 	rate float64

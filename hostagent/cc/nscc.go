@@ -120,17 +120,17 @@ var nsccSpec = define(Spec{
 	return &nscc{c: c, cwnd: c.cwnd, adjusted: longAgo, cut: longAgo}
 })
 
-// networkRTTParameter is that of controls that go by one RTT for all flows.
+// networkRTTParameter describes the parameter of controls that use one RTT for all flows.
 var networkRTTParameter = Parameter{
 	Name: "base_rtt", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
 	Doc: "RTT of the network, one for all flows; it defines netrtt and netbdp in the constants below",
 }
 
-// nsccConstants are NSCC's constants, shared by all flows. Times are in picoseconds, sizes in payload bytes.
+// nsccConstants holds NSCC's constants, shared by all flows. Times are in picoseconds, sizes in payload bytes.
 type nsccConstants struct {
 	line, mtu, bdp  float64
 	baseRTT         vtime.Time // of the path
-	nakDelay        float64    // that of a lost packet
+	nakDelay        float64    // delay assumed for a lost packet
 	target          float64
 	alpha           float64 // bytes per picosecond
 	fair, eta, fast float64
@@ -145,48 +145,48 @@ type nsccConstants struct {
 	cwnd, maxCwnd   float64
 }
 
-// nscc is NSCC's sender. The names in parentheses are the simulator's.
+// nscc implements NSCC's sender. The names in parentheses are the simulator's.
 type nscc struct {
 	Base
 	c *nsccConstants
 
 	cwnd     float64
-	average  float64    // delay (_avg_delay)
+	average  float64    // average delay (_avg_delay)
 	growth   float64    // bytes acknowledged times bytes of increase, since the last adjustment (_inc_bytes)
-	received float64    // bytes acknowledged since then (_received_bytes)
-	adjusted vtime.Time // when that was (_last_adjust_time)
-	cut      vtime.Time // of the last multiplicative decrease (_last_dec_time)
+	received float64    // bytes acknowledged since the last adjustment (_received_bytes)
+	adjusted vtime.Time // time of the last adjustment (_last_adjust_time)
+	cut      vtime.Time // time of the last multiplicative decrease (_last_dec_time)
 
-	smooth float64 // bytes acknowledged without delay, in a row (_fi_count)
+	smooth float64 // consecutive bytes acknowledged without delay (_fi_count)
 	faster bool    // the window grows by fast (_increase)
 
 	achieved float64    // bytes acknowledged in the present period (_achieved_bytes)
-	period   vtime.Time // its end; 0: there was none (_qa_endtime)
-	lost     bool       // something was, since the last adaptation (_trigger_qa)
-	ignore   float64    // bytes in flight as it came (_bytes_to_ignore)
-	ignored  float64    // bytes that answers have told of since (_bytes_ignored)
+	period   vtime.Time // end of the present period; 0: there was none (_qa_endtime)
+	lost     bool       // there was a loss since the last adaptation (_trigger_qa)
+	ignore   float64    // bytes in flight at the last adaptation (_bytes_to_ignore)
+	ignored  float64    // bytes answered since the last adaptation (_bytes_ignored)
 
 	inFlight float64 // bytes
 }
 
-// Rate returns the line's: the window alone controls.
+// Rate returns the line rate: only the window limits the flow.
 func (w *nscc) Rate() float64 { return w.c.line }
 
 // Retimes returns false, as the rate never changes.
 func (*nscc) Retimes() bool { return false }
 
-// Window returns cwnd in whole packets, since a packet goes only where all of it is within the window.
+// Window returns cwnd in whole packets, because a packet leaves only if it fits completely.
 func (w *nscc) Window() int64 { return int64(float64(math.Floor(w.cwnd/w.c.mtu) * w.c.mtu)) }
 
-// Preset takes the flow for one that had its rate without delay.
+// Preset sets the state of a flow that had its rate without delay.
 func (w *nscc) Preset(_ vtime.Time, rate float64) {
 	w.cwnd = w.bounded(float64(rate*w.c.bdp) / w.c.line)
 }
 
-// OnSent counts what is in flight, for quick adapt.
+// OnSent counts the bytes in flight, for quick adapt.
 func (w *nscc) OnSent(_ vtime.Time, payload int) { w.inFlight += float64(payload) }
 
-// OnAck moves the window by the packet's mark and delay (processAck, updateCwndOnAck_NSCC).
+// OnAck adjusts the window by the packet's mark and delay (processAck, updateCwndOnAck_NSCC).
 func (w *nscc) OnAck(s *Sample) {
 	newly := float64(s.AckedBytes)
 	w.inFlight = float64(s.InFlight)
@@ -216,7 +216,7 @@ func (w *nscc) OnAck(s *Sample) {
 	}
 }
 
-// OnNak takes a packet for lost (updateCwndOnNack_NSCC): trimmed, or missing.
+// OnNak handles the loss of a packet, trimmed or missing (updateCwndOnNack_NSCC).
 func (w *nscc) OnNak(now vtime.Time) {
 	w.ignored += w.c.mtu
 	w.measure(w.c.nakDelay, true)
@@ -226,10 +226,10 @@ func (w *nscc) OnNak(now vtime.Time) {
 	}
 }
 
-// OnTimeout takes the first packet in flight for lost (mark_packet_for_retransmission).
+// OnTimeout handles the first packet in flight as lost (mark_packet_for_retransmission).
 func (w *nscc) OnTimeout(vtime.Time) { w.cwnd = max(w.c.mtu, w.cwnd-w.c.mtu) }
 
-// OnLoss takes each lost packet off the window, which had it in flight until now.
+// OnLoss subtracts each lost packet from the window, which had it in flight until now.
 func (w *nscc) OnLoss(now vtime.Time, payload int64, timeout bool) {
 	if timeout {
 		w.OnTimeout(now)
@@ -241,8 +241,8 @@ func (w *nscc) OnLoss(now vtime.Time, payload int64, timeout bool) {
 
 func (w *nscc) bounded(cwnd float64) float64 { return clamp(cwnd, w.c.mtu, w.c.maxCwnd) }
 
-// measure takes a packet's delay into the average. One that is late and not marked counts for a quarter of an RTT: its
-// queue is about to drain (update_delay).
+// measure adds a packet's delay to the average. A late packet without a mark counts for a quarter of an RTT: its queue
+// is about to drain (update_delay).
 func (w *nscc) measure(delay float64, marked bool) {
 	if !marked && delay > w.c.target {
 		delay = float64(w.c.baseRTT) / 4
@@ -250,8 +250,9 @@ func (w *nscc) measure(delay float64, marked bool) {
 	w.average = float64(w.c.gain*delay) + float64((1-w.c.gain)*w.average)
 }
 
-// adapt sets the window to what was delivered in a period, if that is little and there was a loss or a long delay;
-// answers to what was in flight then say nothing more. It says whether the answer is to be passed over (quick_adapt).
+// adapt sets the window to the bytes delivered in a period, if they are few and there was a loss or a long delay.
+// Answers to packets in flight at that time carry no more information. adapt reports whether to ignore the answer
+// (quick_adapt).
 func (w *nscc) adapt(now vtime.Time, marked bool, delay float64) (over bool) {
 	if !w.c.quick {
 		return false
@@ -274,7 +275,7 @@ func (w *nscc) adapt(now vtime.Time, marked bool, delay float64) (over bool) {
 	return over
 }
 
-// increase returns the proportional increase, or the fast one after a window without delay (proportional_increase,
+// increase applies the proportional increase, or the fast one after a window without delay (proportional_increase,
 // fast_increase).
 func (w *nscc) increase(newly, delay float64) {
 	if delay < w.c.fastDelay {
@@ -290,7 +291,8 @@ func (w *nscc) increase(newly, delay float64) {
 	w.growth += float64(float64(w.c.alpha*newly) * (w.c.target - delay))
 }
 
-// decrease cuts the window once an RTT by as much as the average delay is above the target (multiplicative_decrease).
+// decrease cuts the window, once per RTT, by as much as the average delay is above the target
+// (multiplicative_decrease).
 func (w *nscc) decrease(now vtime.Time) {
 	w.faster, w.smooth = false, 0
 	if w.average > w.c.target && now-w.cut > w.c.baseRTT {
@@ -300,7 +302,7 @@ func (w *nscc) decrease(now vtime.Time) {
 	}
 }
 
-// adjust adds the increases since the last time (fulfill_adjustment).
+// adjust adds the increases since the last adjustment (fulfill_adjustment).
 func (w *nscc) adjust(now vtime.Time) {
 	w.cwnd += w.growth / w.cwnd
 	if now-w.adjusted >= w.c.adjustPeriod {

@@ -12,13 +12,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Kind is the kind of values a parameter takes.
+// Kind selects the kind of values of a parameter.
 type Kind = schema.Kind
 
-// Kinds. A rate, a time or a size may also be written relative to the flow's path: "line/1000", "2line/3", "1.25rtt",
-// "0.5bdp" (line rate times base RTT), "mtu/rtt" (one packet's payload per base RTT), and as the lesser or greater of
-// several: "min(100Mbps, line/400)". "0.75netrtt" and "1.5netbdp" are by the network's RTT: the longest path's, or what
-// the Spec's NetworkRTT has.
+// Kinds. A rate, a time or a size may also be relative to the flow's path: "line/1000", "2line/3", "1.25rtt", "0.5bdp"
+// (line rate times base RTT), "mtu/rtt" (one packet's payload per base RTT), or the lesser or greater of several:
+// "min(100Mbps, line/400)". "0.75netrtt" and "1.5netbdp" use the network's RTT: the longest path's, or the parameter
+// that the Spec's NetworkRTT names.
 const (
 	RateKind    = schema.Rate    // "40Mbps"; rounded to 1 bps
 	TimeKind    = schema.Time    // "55us"; rounded to 1 ps
@@ -30,10 +30,11 @@ const (
 	FileKind    = schema.File    // a file's path, or "built-in"; see Resolver
 )
 
-// Parameter is one constant of a congestion control, as users may set it. When is of the Spec's Selector.
+// Parameter describes one constant of a congestion control, which users may set. When is a value of the Spec's
+// Selector.
 type Parameter = schema.Parameter
 
-// value is a parsed value: number for rates (b/s) and numbers; a file's content; integer for the others, with a
+// value holds a parsed value: number for rates (b/s) and numbers; a file's content; integer for the others, such as a
 // choice's index.
 type value struct {
 	number  float64
@@ -41,7 +42,7 @@ type value struct {
 	content []byte
 }
 
-// parse reads text as a value of p and checks its bounds.
+// parse parses text as a value of p and checks its bounds.
 func parse(p *Parameter, text string, env Env) (value, error) {
 	v, err := valueOf(p, text, env)
 	if err != nil {
@@ -106,10 +107,10 @@ func valueOf(p *Parameter, text string, env Env) (value, error) {
 	}
 }
 
-// networkPrefix before rtt and bdp makes them the network's.
+// networkPrefix before rtt and bdp selects the network's.
 const networkPrefix = "net"
 
-// quantity reads a rate, time or size: absolute, relative to the path, or the min or max of some.
+// quantity parses a rate, time or size: absolute, relative to the path, or the min or max of several.
 func quantity(kind Kind, t string, env Env) (value, error) {
 	for _, f := range []struct {
 		name   string
@@ -172,10 +173,10 @@ func quantity(kind Kind, t string, env Env) (value, error) {
 	}
 }
 
-// size returns v whichever field it is in.
+// size returns v's value from the field that its kind uses.
 func (v value) size() float64 { return v.number + float64(v.integer) }
 
-// relative reads "line", "2line", "line/1000" and "2line/3", given what a line is.
+// relative parses "line", "2line", "line/1000" and "2line/3", given the value of line.
 func relative(t, symbol string, one float64) (float64, bool, error) {
 	before, after, ok := strings.Cut(t, symbol)
 	if !ok {
@@ -209,7 +210,7 @@ func relative(t, symbol string, one float64) (float64, bool, error) {
 	return f, true, nil
 }
 
-// number reads a finite number, possibly as a fraction: "0.8", "1/256", "-0.36".
+// number parses a finite number, possibly as a fraction: "0.8", "1/256", "-0.36".
 func number(t string) (float64, error) {
 	above, below, fraction := strings.Cut(t, "/")
 	f, err := strconv.ParseFloat(strings.TrimSpace(above), 64)
@@ -224,7 +225,7 @@ func number(t string) (float64, error) {
 	return f, nil
 }
 
-// spell writes v so that it reads back exactly.
+// spell formats v so that it parses back exactly.
 func spell(p *Parameter, v value) string {
 	switch p.Kind {
 	case RateKind:

@@ -38,34 +38,34 @@ var pcnSpec = define(Spec{
 	return c, nil
 }, func(_ Env, c *pcnConstants) Controller { return &pcn{c: c, rate: c.line, w: c.wMin} })
 
-// pcnConstants are PCN's constants, shared by all flows. Rates are in bits per second.
+// pcnConstants holds PCN's constants, shared by all flows. Rates are in bits per second.
 type pcnConstants struct {
 	line, min  float64
 	wMin, wMax float64
 }
 
-// pcn is PCN's sender. It has no timer: the receiver's reports are its clock, so that a flow whose packets wait in
-// paused queues keeps its rate.
+// pcn implements PCN's sender. It has no timer: the receiver's reports are its clock, so that a flow whose packets wait
+// in paused queues keeps its rate.
 type pcn struct {
 	Base
 	c *pcnConstants
 
 	rate float64 // R, bits per second
-	w    float64 // share of the way to the line rate that the next increase takes
+	w    float64 // share of the distance to the line rate for the next increase
 }
 
 // Rate returns R.
 func (p *pcn) Rate() float64 { return p.rate }
 
-// Retimes returns false: its authors' simulator paces as DCQCN's does.
+// Retimes returns false: its authors' simulator paces like DCQCN's.
 func (p *pcn) Retimes() bool { return false }
 
-// Preset sets R, and w to what it is after a decrease.
+// Preset sets R, and w to its value after a decrease.
 func (p *pcn) Preset(_ vtime.Time, rate float64) {
 	p.rate, p.w = clamp(rate, p.c.min, p.c.line), p.c.wMin
 }
 
-// OnCNP follows a report. A CNP without one says nothing that could be followed.
+// OnCNP applies a report. It ignores a CNP without one.
 func (p *pcn) OnCNP(s *Sample) {
 	c := p.c
 	switch {

@@ -86,19 +86,19 @@ const (
 	pidMostRise = 0.5
 )
 
-// pidConstants are a PID control's, shared by all flows.
+// pidConstants holds a PID control's constants, shared by all flows.
 type pidConstants struct {
 	target            float64 // ps
 	gains             PIDGains
 	initial, min, max float64 // b/s
 	rttch, printed    bool
-	deviations        bool // as rttch_mean says
+	deviations        bool // value of rttch_mean
 	controlFrom       int
 	mostTarget        float64       // ps
 	network           *lstm.Network // nil: the measured RTT stands for the prediction
 }
 
-// PIDGains weigh the three terms of equation 15.
+// PIDGains holds the weights of the three terms of equation 15.
 type PIDGains struct{ P, I, D float64 }
 
 func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstants, error) {
@@ -122,27 +122,27 @@ func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstan
 
 func newPID(_ Env, c *pidConstants) Controller { return &pid{c: c, rate: c.initial, target: c.target} }
 
-// pid is the thesis' sender: it times one packet per round trip, predicts the next RTT if it has a network, and changes
-// its rate by a PID law on that.
+// pid implements the thesis' sender: it times one packet per round trip, predicts the next RTT if it has a network, and
+// changes its rate by a PID law on that RTT.
 type pid struct {
 	Base
 	c *pidConstants
 
 	rate      float64    // b/s
 	target    float64    // ps
-	samples   int        // so far, up to the first that changes the rate
-	sampledAt vtime.Time // of the last sample's ACK: only packets sent from then on are timed
+	samples   int        // number of samples, up to the first that changes the rate
+	sampledAt vtime.Time // arrival of the last sample's ACK: only packets sent from then on are timed
 	series    lstm.Series
 
 	errors    pidErrors
 	adjusting targetAdjustment
 }
 
-// Rate returns the rate, between min_rate and that of the line.
+// Rate returns the rate, between min_rate and the line rate.
 func (p *pid) Rate() float64 { return p.rate }
 
-// Retimes returns true. The thesis does not say. Its control law, once per RTT, assumes that the rate is the current
-// rate on the path; at the minimum rate, a departure would otherwise stay for two RTTs of the thesis' path.
+// Retimes returns true. The thesis does not specify this. Its control law, once per RTT, assumes that the rate is the
+// current rate on the path; at the minimum rate, a departure would otherwise stay for two RTTs of the thesis' path.
 func (p *pid) Retimes() bool { return true }
 
 // Preset sets the rate; the target stays.
@@ -152,7 +152,7 @@ func (p *pid) Preset(_ vtime.Time, rate float64) {
 	}
 }
 
-// OnAck runs the control law once a sample.
+// OnAck applies the control law once per sample.
 func (p *pid) OnAck(s *Sample) {
 	if rtt, ok := p.sample(s); ok {
 		predicted := p.predict(rtt)
@@ -165,8 +165,8 @@ func (p *pid) OnAck(s *Sample) {
 	}
 }
 
-// sample returns the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK came: it is
-// then the first such packet, the one that is timed (section 3.2, figure 6). Packets in between are not.
+// sample returns the RTT, in ps, of an acknowledged packet that was sent since the last sample's ACK arrived. It is
+// then the first such packet, the one that is timed (section 3.2, figure 6). Packets in between are not timed.
 func (p *pid) sample(s *Sample) (rtt float64, ok bool) {
 	if s.RTT == 0 || s.Now-s.RTT < p.sampledAt {
 		return 0, false
@@ -188,7 +188,7 @@ func (p *pid) predict(rtt float64) float64 {
 	return p.series.Prediction(p.c.network.Predict(&p.series.Features))
 }
 
-// control changes the rate by the error of a predicted RTT (equations 14 to 20), and is the three terms.
+// control changes the rate by the error of a predicted RTT (equations 14 to 20), and returns the three terms.
 func (p *pid) control(k PIDGains, predicted float64) pidTerms {
 	terms := p.errors.add((predicted - p.target) / p.target)
 	change := float64(k.P*terms.p) + float64(k.I*terms.i) + float64(k.D*terms.d)
@@ -196,18 +196,18 @@ func (p *pid) control(k PIDGains, predicted float64) pidTerms {
 	return terms
 }
 
-// pidErrors remembers a flow's errors, which are relative to the target.
+// pidErrors records a flow's errors, which are relative to the target.
 type pidErrors struct {
 	sum   float64
 	count float64
 	last  float64
 }
 
-// pidTerms are out_p, out_i and out_d.
+// pidTerms holds out_p, out_i and out_d.
 type pidTerms struct{ p, i, d float64 }
 
-// add takes the next error. The integral is the mean since the flow's start, as the text under equation 17 has it; the
-// first difference is 0.
+// add adds the next error. The integral is the mean since the flow's start, according to the text under equation 17;
+// the first difference is 0.
 func (e *pidErrors) add(miss float64) pidTerms {
 	e.sum += miss
 	e.count++

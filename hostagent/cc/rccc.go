@@ -103,32 +103,32 @@ var rcccSpec = define(Spec{
 	return c, nil
 }, func(_ Env, c *rcccConstants) Controller { return &rccc{c: c} })
 
-// marksLowerRate reports whether RCCC's receivers go by marks.
+// marksLowerRate reports whether RCCC's receivers use marks.
 func marksLowerRate(env Env, s *Settings) bool {
 	choice := s.Choice("oversubscribed")
 	return choice == "true" || choice == auto && env.Oversubscription > 1
 }
 
-// auto in the place of a choice leaves it to the fabric.
+// auto selects the choice that suits the fabric.
 const auto = "auto"
 
-// ByGrants is a controller whose flow sends only what its receiver has granted (SwitchNeeds.Grants).
+// ByGrants is implemented by controllers whose flows send only granted bytes (SwitchNeeds.Grants).
 type ByGrants interface {
 	Controller
-	// Grants is how they are handed out. Flows share it.
+	// Grants returns the constants of the grants. Flows share it.
 	Grants() *Grants
 }
 
-// Grants is how receivers hand out grants, and what senders make of them. Sizes are payload bytes. The names in
+// Grants holds how receivers distribute grants, and how senders use them. Sizes are payload bytes. The names in
 // parentheses are the simulator's.
 type Grants struct {
-	Share   float64    // of the line rate, 0 to 1 (pull_rate_modifier)
-	Each    int64      // most that one grant is for (_credit_per_pull)
-	Initial int64      // what may be sent before the receiver is heard of (_maxwnd)
-	Most    int64      // credit that a flow has or asks for (_maxwnd)
-	Timeout vtime.Time // after which a flow without credit asks again
+	Share   float64    // share of the line rate, 0 to 1 (pull_rate_modifier)
+	Each    int64      // maximum size of a grant (_credit_per_pull)
+	Initial int64      // bytes that a flow may send before its receiver's first answer (_maxwnd)
+	Most    int64      // maximum credit that a flow holds or requests (_maxwnd)
+	Timeout vtime.Time // time after which a flow without credit repeats its request
 
-	// Of GrantRate.
+	// Constants of GrantRate.
 	Period   vtime.Time
 	Target   float64 // _target_congestion
 	Gain     float64 // _alpha
@@ -137,12 +137,12 @@ type Grants struct {
 	Least    float64 // _min_rate
 }
 
-// GrantRate is the part of its rate at which a receiver grants, by how many packets come with a mark
+// GrantRate computes the share of its port's rate at which a receiver grants, from the share of marked packets
 // (OversubscribedCC::doCongestionControl).
 type GrantRate struct {
 	share   float64
-	average float64 // part of packets that are marked (_g)
-	raised  int     // periods in a row that have raised it (_increase_count)
+	average float64 // average share of marked packets (_g)
+	raised  int     // consecutive periods that have raised the share (_increase_count)
 }
 
 // NewGrantRate returns the state of a receiver that has received nothing.
@@ -151,7 +151,7 @@ func NewGrantRate() GrantRate { return GrantRate{share: 1} }
 // Share returns the share of the port's rate to grant, above 0 and at most 1.
 func (r *GrantRate) Share() float64 { return r.share }
 
-// Step ends a period in which so many packets came, of which some were marked.
+// Step ends a period with this many packets, of which some were marked.
 func (r *GrantRate) Step(g *Grants, packets, marked int64) {
 	part := 0.0
 	if packets > 0 {
@@ -172,20 +172,19 @@ func (r *GrantRate) Step(g *Grants, packets, marked int64) {
 	r.share = clamp(r.share, g.Least, 1)
 }
 
-// rcccConstants are RCCC's constants, shared by all flows.
+// rcccConstants holds RCCC's constants, shared by all flows.
 type rcccConstants struct {
 	Grants
 	line float64 // b/s
 }
 
-// rccc is RCCC's sender, as far as it is a controller: package hostagent keeps account of what has been granted, and
-// sends no more.
+// rccc implements the controller of RCCC's sender. Package hostagent counts the granted bytes, and enforces the limit.
 type rccc struct {
 	Base
 	c *rcccConstants
 }
 
-// Grants returns how receivers distribute grants.
+// Grants returns the constants of the grants.
 func (w *rccc) Grants() *Grants { return &w.c.Grants }
 
 // Rate returns the line rate, because grants control the flow.

@@ -31,74 +31,74 @@ var registry = []*Spec{
 	timelyTCDSpec,
 }
 
-// Spec describes one congestion control: what it is, which constants it has and how to build it. Specs are read-only.
+// Spec describes one congestion control: its properties and constants, and how to build it. Specs are read-only.
 type Spec struct {
 	Name       string      `json:"name"`
 	Summary    string      `json:"summary"`
-	Source     string      `json:"source"` // where the algorithm and its constants come from
+	Source     string      `json:"source"` // source of the algorithm and its constants
 	Needs      SwitchNeeds `json:"needs"`
-	Departure  Departure   `json:"departure"` // what a change of the rate does to a departure that is already timed
-	HasWindow  bool        `json:"window"`    // it limits what is in flight; any other does so under its name and "+win"
+	Departure  Departure   `json:"departure"` // effect of a change of the rate on a scheduled departure
+	HasWindow  bool        `json:"window"`    // it limits the bytes in flight; without a window, use NAME+win for that
 	Parameters []Parameter `json:"parameters"`
 	// Selector names the parameter, a flag or a choice, whose value decides which entries of Parameters apply (see
-	// Parameter.When); empty: all do.
+	// Parameter.When); empty: all apply.
 	Selector string `json:"selector,omitempty"`
-	// NetworkRTT names the time parameter that is the network's RTT in the parameters after it: their netrtt and netbdp
-	// are by it. Empty: they are by the longest path of the fabric.
+	// NetworkRTT names the time parameter that is the network's RTT in the parameters after it, for netrtt and netbdp.
+	// Empty: the RTT of the fabric's longest path.
 	NetworkRTT string `json:"network_rtt,omitempty"`
-	// DelayTarget names the parameter below whose queueing delay marks slow no flow down; empty: marks always do.
+	// DelayTarget names a parameter: while the queueing delay is below its value, marks slow no flow down. Empty: marks
+	// always do.
 	DelayTarget string `json:"-"`
-	// File is the file that the congestion control was read from; nil: it is built in.
+	// File describes the file of a congestion control; nil: it is built in.
 	File *File `json:"file,omitempty"`
-	// EachMark is the Selector's value under which receivers tell of every marked packet, as the simulator's do that the
-	// constants are of; empty: at most one CNP an interval.
+	// EachMark holds the Selector's value under which receivers report every marked packet, like the simulator from
+	// which the constants come. Empty: at most one CNP per interval.
 	EachMark string `json:"each_mark,omitempty"`
 	// New builds the controller of one flow. The settings must come from Resolve for this controller and for an Env
-	// that differs from this one in its Seed at most. It is cheap: it looks nothing up and parses nothing.
+	// that may differ from this one only in its Seed. It is cheap: it looks nothing up and parses nothing.
 	New func(Env, Settings) (Controller, error) `json:"-"`
 
-	// Idle returns the parameters that have no effect under some settings, and why; nil: all have one.
+	// Idle returns the parameters that have no effect under some settings, and why; nil: all have an effect.
 	Idle func(*Settings) (parameters []string, why string) `json:"-"`
 
 	compile func(Env, *Settings) (any, error)
-	build   func(Env, any) (Controller, error) // of what compile made
+	build   func(Env, any) (Controller, error) // builds a controller from the result of compile
 	base    *Spec                              // see Base
 }
 
-// File is what a congestion control was read from.
+// File describes the file of a congestion control.
 type File struct {
-	Name    string `json:"name"` // of the file, without its folder: that of the congestion control
+	Name    string `json:"name"` // name of the file without its folder, equal to that of the congestion control
 	SHA256  string `json:"sha256"`
 	Content []byte `json:"-"`
 }
 
-// SwitchNeeds says what switches have to do for a congestion control, and what receivers.
+// SwitchNeeds lists the requirements of a congestion control on switches and receivers.
 type SwitchNeeds struct {
-	ECN bool `json:"ecn"` // mark packets congestion experienced, as the switch settings' ECN part says
-	// ECNStep says that ECN should mark every packet above one queue length (the switch settings' step mode) and not by
-	// RED: the algorithm takes the fraction of marks for the fraction of time that the queue was longer.
+	ECN bool `json:"ecn"` // mark packets congestion experienced, according to the switch settings' ECN part
+	// ECNStep makes ECN mark every packet above one queue length (the switch settings' step mode) instead of by RED:
+	// the algorithm uses the fraction of marks as the fraction of time that the queue was longer.
 	ECNStep bool `json:"ecn_step"`
-	// ECNInside says that marks of links to hosts are of no use to the algorithm, so that by default only ports to
-	// switches mark.
+	// ECNInside means that the algorithm cannot use marks of links to hosts, so by default only ports to switches mark.
 	ECNInside bool `json:"ecn_inside"`
-	// CNP says that receivers tell senders of marks by congestion notification packets, as DCQCN's do. Without it, and
-	// without PCN, they send none: what the algorithm needs is the ACKs' echo.
+	// CNP makes receivers report marks to senders by congestion notification packets, like DCQCN's. Without CNP and
+	// PCN, they send none: the algorithm uses the ACKs' echo.
 	CNP bool `json:"cnp"`
-	// ACK says that the algorithm works by what ACKs bring: RTTs, marks, telemetry, the room in its window. Without it
-	// receivers may answer many packets by one ACK (the scenario's host.coalesce_acks).
+	// ACK means that the algorithm uses the contents of ACKs: RTTs, marks, telemetry, or the room in its window.
+	// Without it receivers may answer many packets by one ACK (the scenario's host.coalesce_acks).
 	ACK bool `json:"ack"`
-	// Timestamps has data packets carry the time at which they left, and ACKs carry it back: the sender's RTTs are from
-	// that.
+	// Timestamps makes data packets carry their departure time, and ACKs return it: the sender computes RTTs from it.
 	Timestamps bool `json:"timestamps"`
-	// Grants has senders tell receivers what they still have to send, and send no more than receivers grant (RCCC). Its
-	// controllers are ByGrants, and need neither INT nor Timestamps.
+	// Grants makes senders announce their backlog to receivers, and limits them to the bytes that receivers grant
+	// (RCCC). Its controllers are ByGrants, and need neither INT nor Timestamps.
 	Grants bool `json:"grants"`
 
 	CNM bool `json:"cnm"` // detect bursts and send congestion notification messages to senders (DCON)
 	INT bool `json:"int"` // append in-band telemetry to data packets (HPCC)
-	// mark by ternary congestion detection: CE where a queue grows by itself, UE where pauses may be why
+	// mark by ternary congestion detection: CE if a queue grows by itself, UE if pauses may be the reason
 	TCD bool `json:"tcd"`
-	PCN bool `json:"pcn"` // mark by PCN's rule: never what waited through a pause, else what leaves a queue behind
+	// mark by PCN's rule: no packet that waited through a pause, and otherwise each that leaves a queue behind
+	PCN bool `json:"pcn"`
 }
 
 // String lists the needs of switches, such as "ECN, CNM"; "-" for none.
@@ -125,15 +125,15 @@ func (n SwitchNeeds) String() string {
 	return strings.Join(s, ", ")
 }
 
-// define completes s: compile turns resolved settings into the constants P that all flows of a run share (and must not
-// change), build makes one flow's controller of them.
+// define completes s. compile turns resolved settings into the constants P, which all flows of a run share and must not
+// change. build makes one flow's controller from them.
 func define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(Env, *P) Controller) *Spec {
 	return Define(s, compile, func(env Env, p *P) (Controller, error) { return build(env, p), nil })
 }
 
-// Define completes the Spec of a congestion control that is not of the registry. compile turns resolved settings into
-// the constants P that all flows of an Env share, and must not change; build makes one flow's controller of them. A
-// Catalog takes what it returns.
+// Define completes the Spec of a congestion control that is not in the registry. compile turns resolved settings into
+// the constants P, which all flows of an Env share and must not change. build makes one flow's controller from them.
+// Pass the result to a Catalog.
 func Define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(Env, *P) (Controller, error)) *Spec {
 	if s.Parameters == nil {
 		s.Parameters = []Parameter{} // [] in JSON, not null
@@ -143,7 +143,7 @@ func Define[P any](s Spec, compile func(Env, *Settings) (*P, error), build func(
 	return complete(s)
 }
 
-// complete adds New, by compile and build.
+// complete adds New, which uses compile and build.
 func complete(spec Spec) *Spec {
 	spec.New = func(env Env, set Settings) (Controller, error) {
 		if set.Controller() != spec.Name {
@@ -158,7 +158,7 @@ func complete(spec Spec) *Spec {
 	return &spec
 }
 
-// shared returns the part of env that flows share.
+// shared returns env without the fields that differ between flows.
 func shared(env Env) Env {
 	env.Seed = 0
 	return env
@@ -167,10 +167,10 @@ func shared(env Env) Env {
 // Names returns the names of the registry's congestion controls, in ascending order.
 func Names() []string { return Catalog{}.Names() }
 
-// Lookup finds one of the registry's congestion controls by name, as Catalog.Lookup does.
+// Lookup finds a congestion control of the registry by name, like Catalog.Lookup.
 func Lookup(name string) (*Spec, error) { return Catalog{}.Lookup(name) }
 
-// find returns the one of that folded name; nil if there is none.
+// find returns the congestion control with a folded name; nil if there is none.
 func find(specs []*Spec, folded string) *Spec {
 	for _, s := range specs {
 		if foldName(s.Name) == folded {
@@ -183,8 +183,8 @@ func find(specs []*Spec, folded string) *Spec {
 // Base returns the controller that this one extends by a suffix (+tcd, +win); nil if it has no suffix.
 func (spec *Spec) Base() *Spec { return spec.base }
 
-// Constants returns the constants that apply to the controller, by name, as the registry spells names. Constants of
-// NAME also apply to NAME+win and NAME+tcd, unless these have their own.
+// Constants returns the constants that apply to the controller, by name in the registry's spelling. Constants of NAME
+// also apply to NAME+win and NAME+tcd, unless these have their own.
 func (spec *Spec) Constants(given map[string]map[string]string) map[string]string {
 	all, taken := map[string]string{}, map[string]bool{}
 	for ; spec != nil; spec = spec.Base() {
@@ -215,12 +215,12 @@ func (spec *Spec) TellsEachMark(given map[string]string) bool {
 	return err == nil && spell(p, v) == spec.EachMark
 }
 
-// Resolve checks the given constants of the named congestion control, fills in the others' defaults for env, and
-// reports everything that is wrong at once, as joined FieldErrors (package schema) with the path "NAME.CONSTANT". Do it
-// once per run, or once per distinct Env if paths differ; env.Seed is ignored.
+// Resolve checks the given constants of the named congestion control, and fills in the others' defaults for env. It
+// reports all errors at once, as joined FieldErrors (package schema) with the path "NAME.CONSTANT". Call it once per
+// run, or once per distinct Env if paths differ; env.Seed is ignored.
 //
-// A given min_rate takes precedence over env.MinRate, and that over the algorithm's default. Files cannot be given: for
-// that there is a Resolver.
+// A given min_rate takes precedence over env.MinRate, and that over the algorithm's default. Constants cannot name
+// files: use a Resolver for that.
 func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	spec, err := Lookup(name)
 	if err != nil {
@@ -229,7 +229,7 @@ func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 	return Resolver{}.Resolve(spec, given, env)
 }
 
-// Resolve is like the function Resolve, for any controller and with files.
+// Resolve works like the function Resolve, for any controller and with files.
 func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Settings, error) {
 	if env.LineRate <= 0 || env.BaseRTT < 0 || env.MinRate < 0 || env.MTU <= 0 || env.LineMTU < int64(env.MTU) {
 		return Settings{}, fmt.Errorf("%s: invalid environment %+v: expected a line rate, an MTU, and a line MTU no smaller than the MTU",
@@ -324,7 +324,7 @@ func (spec *Spec) near(name string) string {
 	return "; it has " + strings.Join(names, ", ")
 }
 
-// entry returns the parameter of that name and selection.
+// entry returns the parameter with that name and selection.
 func (spec *Spec) entry(name, when string) *Parameter {
 	for i := range spec.Parameters {
 		if p := &spec.Parameters[i]; p.Name == name && p.When == when {

@@ -9,21 +9,21 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Settings are a congestion control's constants, checked and with every default filled in for one Env. Get them from
-// Resolve; they are read-only and may be shared by any number of flows.
+// Settings holds a congestion control's constants, checked and with every default filled in for one Env. Get them from
+// Resolve. They are read-only, and any number of flows may share them.
 type Settings struct {
 	spec      *Spec
 	env       Env // with Seed 0
 	values    []setting
-	constants any // what the Spec's New wants: a pointer to the controller's own struct
+	constants any // constants for the Spec's New: a pointer to the controller's own struct
 }
 
-// setting is one parameter's value.
+// setting holds one parameter's value.
 type setting struct {
 	name string
 	kind Kind
 	value
-	text string // a spelling that reads back as exactly this value
+	text string // a spelling that parses back as exactly this value
 }
 
 // Controller returns the congestion control's name.
@@ -68,8 +68,8 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Rate returns the value of a rate parameter in bits per second. Like all of these it panics if no parameter of that
-// name and kind applies.
+// Rate returns the value of a rate parameter in bits per second. Like all methods of this kind it panics if no
+// parameter of that name and kind applies.
 func (s *Settings) Rate(name string) float64 { return s.get(name, RateKind).number }
 
 // Time returns the value of a time parameter.
@@ -140,5 +140,5 @@ func (s *Settings) read(p *Parameter, texts map[string]string, env Env, r Resolv
 	return v, spell(p, v), nil
 }
 
-// minRateName is the parameter that every controller with a rate floor calls its floor.
+// minRateName names the rate floor's parameter in every controller that has one.
 const minRateName = "min_rate"

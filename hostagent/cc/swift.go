@@ -105,10 +105,10 @@ var swiftSpec = define(Spec{
 	return &swift{c: c, cwnd: c.cwnd, srtt: c.baseRTT, lastCut: longAgo, rate: c.rate(c.cwnd, c.baseRTT)}
 })
 
-// longAgo is before every event, yet far enough from the end of the range to be subtracted from.
+// longAgo precedes every event, yet is far enough from the end of the range to subtract from it.
 const longAgo = -vtime.Never / 2
 
-// swiftConstants are Swift's constants, shared by all flows. Times are in picoseconds, windows in packets.
+// swiftConstants holds Swift's constants, shared by all flows. Times are in picoseconds, windows in packets.
 type swiftConstants struct {
 	base             float64 // base_target + hops*hop_delay
 	fsRange          float64
@@ -124,32 +124,32 @@ type swiftConstants struct {
 	baseRTT          float64
 }
 
-// target returns the delay that a flow with this window aims at.
+// target returns the target delay of a flow with this window.
 func (c *swiftConstants) target(cwnd float64) float64 {
 	scaling := float64(c.fsAlpha/math.Sqrt(cwnd)) + c.fsBeta
 	return c.base + max(0, min(scaling, c.fsRange))
 }
 
-// rate returns what a window amounts to, in bits per second of line time, at most the line rate.
+// rate returns the rate of a window, in bits per second of line time, at most the line rate.
 func (c *swiftConstants) rate(cwnd, rtt float64) float64 {
 	return min(c.line, float64(cwnd*c.lineBits)/rtt)
 }
 
-// swift is Swift's sender for the fabric's window; a host's own delay does not exist here.
+// swift implements Swift's sender for the fabric's window; a host's own delay does not exist here.
 type swift struct {
 	Base
 	c *swiftConstants
 
 	cwnd     float64    // packets
-	srtt     float64    // smoothed RTT, ps; the unloaded one before the first sample
-	measured bool       // srtt is from samples
-	lastCut  vtime.Time // when cwnd last fell
+	srtt     float64    // smoothed RTT, ps; the unloaded RTT before the first sample
+	measured bool       // srtt comes from samples
+	lastCut  vtime.Time // time at which cwnd last fell
 	timeouts int        // since the last ACK
 	rate     float64    // of cwnd and srtt
 }
 
-// Rate returns cwnd packets per smoothed RTT, so that the gap below one packet is RTT/cwnd; with pacing=below-one it
-// is the line rate from one packet up.
+// Rate returns cwnd packets per smoothed RTT, so that the gap below one packet is RTT/cwnd. With pacing=below-one it is
+// the line rate for windows of at least one packet.
 func (w *swift) Rate() float64 {
 	if !w.c.always && w.cwnd >= 1 {
 		return w.c.line
@@ -157,11 +157,11 @@ func (w *swift) Rate() float64 {
 	return w.rate
 }
 
-// Retimes returns false below one packet: the pacer keeps a packet's departure time, as Carousel does. From one
-// packet up, the window acts at once; htsim, which paces only below one packet, discards the pacer's time there.
+// Retimes returns false below one packet: the pacer keeps a packet's departure, like Carousel. From one packet up, the
+// window acts at once; htsim, which paces only below one packet, discards the pacer's time there.
 func (w *swift) Retimes() bool { return w.cwnd >= 1 }
 
-// Window returns cwnd in payload bytes, and one packet if it is less: then the pacing alone makes it less than one.
+// Window returns cwnd in payload bytes, but at least one packet: below that, pacing alone limits the flow.
 func (w *swift) Window() int64 {
 	cwnd := max(1, w.cwnd)
 	if !w.c.always {
@@ -170,14 +170,14 @@ func (w *swift) Window() int64 {
 	return int64(cwnd * w.c.mtu)
 }
 
-// Preset takes the flow for one that had its rate at its target delay.
+// Preset sets the state of a flow that had its rate at its target delay.
 func (w *swift) Preset(_ vtime.Time, rate float64) {
 	cwnd := float64(rate*w.c.base) / w.c.lineBits
 	w.srtt, w.measured = w.c.target(clamp(cwnd, w.c.minCwnd, w.c.maxCwnd)), true
 	w.set(float64(rate*w.srtt) / w.c.lineBits)
 }
 
-// OnAck moves the window by the packet's delay. An ACK without one leaves the window as it is.
+// OnAck adjusts the window by the packet's delay. An ACK without a delay leaves the window.
 func (w *swift) OnAck(s *Sample) {
 	w.timeouts = 0
 	if s.RTT == 0 {
@@ -204,10 +204,10 @@ func (w *swift) OnAck(s *Sample) {
 	w.move(s.Now, cwnd)
 }
 
-// mayCut reports whether the last cut is a smoothed RTT ago.
+// mayCut reports whether a smoothed RTT has passed since the last cut.
 func (w *swift) mayCut(now vtime.Time) bool { return float64(now-w.lastCut) >= w.srtt }
 
-// move sets the window and notes whether that was a cut.
+// move sets the window and records whether that was a cut.
 func (w *swift) move(now vtime.Time, cwnd float64) {
 	before := w.cwnd
 	w.set(cwnd)
@@ -221,13 +221,13 @@ func (w *swift) set(cwnd float64) {
 	w.rate = w.c.rate(w.cwnd, w.srtt)
 }
 
-// OnNak cuts the window as a fast retransmission does.
+// OnNak cuts the window for a fast retransmission.
 func (w *swift) OnNak(now vtime.Time) {
 	w.timeouts = 0
 	w.cutMost(now)
 }
 
-// OnTimeout cuts the window, and takes it to the least after several in a row.
+// OnTimeout cuts the window, and sets it to the minimum after several timeouts in a row.
 func (w *swift) OnTimeout(now vtime.Time) {
 	w.timeouts = addStage(w.timeouts)
 	if w.timeouts >= w.c.resetAfter {

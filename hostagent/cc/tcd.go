@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// tcdSuffix after the name of a congestion control makes it tell "undetermined" from congested.
+// tcdSuffix after the name of a congestion control makes it distinguish "undetermined" from congested.
 const tcdSuffix = "+tcd"
 
-// withTCD returns another congestion control: base, whose switches mark by ternary congestion detection and which
-// knows what an undetermined mark means. Constants say so to what they are compiled into (Settings.ternary); more
-// are their own.
+// withTCD returns a variant of base whose switches mark by ternary congestion detection, and which handles undetermined
+// marks. Its compiled constants depend on Settings.ternary; more lists its additional parameters.
 func withTCD(base *Spec, how, source string, more ...Parameter) *Spec {
 	s := *base
 	s.Name += tcdSuffix
@@ -22,7 +21,7 @@ func withTCD(base *Spec, how, source string, more ...Parameter) *Spec {
 	return complete(s)
 }
 
-// ternaryNames lists the congestion controls that tcdSuffix may follow.
+// ternaryNames lists the congestion controls that support tcdSuffix.
 func ternaryNames() string {
 	var names []string
 	for _, s := range registry {
@@ -33,25 +32,25 @@ func ternaryNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ternary reports whether the settings are of a congestion control that knows what an undetermined mark means.
+// ternary reports whether the settings belong to a congestion control that handles undetermined marks.
 func (s *Settings) ternary() bool { return s.spec.Needs.TCD }
 
-// undeterminedAnswer is what DCQCN does on a CNP that says undetermined, and not congested.
+// undeterminedAnswer selects DCQCN's reaction to a CNP with undetermined but not congestion experienced.
 type undeterminedAnswer uint8
 
 const (
-	undeterminedNone   undeterminedAnswer = iota // nothing; it is all that is known where no switch marks so
-	undeterminedHold                             // increases begin anew, a timer later
-	undeterminedSettle                           // and what they lead to is the rate
+	undeterminedNone   undeterminedAnswer = iota // no reaction; the only value if no switch marks undetermined
+	undeterminedHold                             // increases restart, a timer later
+	undeterminedSettle                           // likewise, and the present rate becomes the target
 )
 
-// undeterminedName is the parameter that chooses it.
+// undeterminedName names the parameter that selects it.
 const undeterminedName = "ue"
 
-// undeterminedNames are its values.
+// undeterminedNames lists its values.
 var undeterminedNames = []string{undeterminedNone: "none", undeterminedHold: "hold", undeterminedSettle: "settle"}
 
-// undetermined returns what the settings say.
+// undetermined returns the reaction that the settings select.
 func (s *Settings) undetermined() undeterminedAnswer {
 	if !s.ternary() {
 		return undeterminedNone
@@ -59,7 +58,7 @@ func (s *Settings) undetermined() undeterminedAnswer {
 	return undeterminedAnswer(slices.Index(undeterminedNames, s.Choice(undeterminedName)))
 }
 
-// ceAlphaName is the parameter that makes DCQCN's cuts for CE deeper.
+// ceAlphaName names the parameter that makes DCQCN's cuts for CE deeper.
 const ceAlphaName = "ce_alpha"
 
 var dcqcnTCDSpec = withTCD(dcqcnSpec,

@@ -72,7 +72,7 @@ const (
 	minRTTDoc = "divisor of RTT differences for the gradient"
 )
 
-// timelyConstants are TIMELY's constants, shared by all flows. Rates are in bits per second.
+// timelyConstants holds TIMELY's constants, shared by all flows. Rates are in bits per second.
 type timelyConstants struct {
 	low, high   vtime.Time
 	minRTT      float64 // ps
@@ -80,10 +80,10 @@ type timelyConstants struct {
 	ai, hai     float64
 	haiAfter    int
 	line, min   float64
-	ternary     bool // knows of undetermined marks (TCD)
+	ternary     bool // handles undetermined marks (TCD)
 }
 
-// timely is TIMELY's sender.
+// timely implements TIMELY's sender.
 type timely struct {
 	Base
 	c *timelyConstants
@@ -91,23 +91,22 @@ type timely struct {
 	rate      float64    // R, bits per second
 	rttDiff   float64    // smoothed difference of successive RTTs, ps
 	lastRTT   vtime.Time // of the last update
-	increases int        // in a row, before the next
+	increases int        // consecutive increases before the next
 	updateAt  int64      // an ACK beyond this sequence number ends the RTT
-	started   bool       // the first ACK came
+	started   bool       // the first ACK arrived
 }
 
 // Rate returns R.
 func (t *timely) Rate() float64 { return t.rate }
 
-// Retimes returns false: HPCC's simulator, like that of DCQCN's authors, sets the rate and keeps the time of the
-// next departure.
+// Retimes returns false: HPCC's simulator, like that of DCQCN's authors, sets the rate and keeps the next departure.
 func (t *timely) Retimes() bool { return false }
 
 // Preset sets R.
 func (t *timely) Preset(_ vtime.Time, rate float64) { t.rate = clamp(rate, t.c.min, t.c.line) }
 
-// OnAck updates the rate if the ACK is the first for a packet that was sent after the last update. One without an RTT
-// is no update.
+// OnAck updates the rate if the ACK is the first for a packet that was sent after the last update. It ignores an ACK
+// without an RTT.
 func (t *timely) OnAck(s *Sample) {
 	switch {
 	case s.RTT == 0:
@@ -150,7 +149,7 @@ func (t *timely) increase() {
 	t.rate = min(t.c.line, t.rate+step)
 }
 
-// decrease multiplies the rate; a factor below zero, of a steep gradient, takes it to the least.
+// decrease multiplies the rate. A factor below zero, from a steep gradient, sets it to the minimum.
 func (t *timely) decrease(factor float64) {
 	t.increases = 0
 	t.rate = max(t.c.min, t.rate*factor)

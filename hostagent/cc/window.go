@@ -10,7 +10,7 @@ import (
 // windowSuffix after the name of a congestion control without a window gives it one (see withWindow).
 const windowSuffix = "+win"
 
-// windowedSpecs are the registry's congestion controls without a window, each with one.
+// windowedSpecs holds the registry's congestion controls without a window, each with a window added.
 var windowedSpecs = func() []*Spec {
 	var all []*Spec
 	for _, s := range registry {
@@ -21,7 +21,7 @@ var windowedSpecs = func() []*Spec {
 	return all
 }()
 
-// windowless lists the congestion controls that NAME+win is for.
+// windowless lists the congestion controls that support NAME+win.
 func windowless() string {
 	names := make([]string, len(windowedSpecs))
 	for i, s := range windowedSpecs {
@@ -30,7 +30,7 @@ func windowless() string {
 	return strings.Join(names, ", ")
 }
 
-// windowName is the parameter that is the window at line rate.
+// windowName names the parameter with the window at line rate.
 const windowName = "window"
 
 var windowParameter = Parameter{
@@ -38,12 +38,11 @@ var windowParameter = Parameter{
 	Doc: "payload in flight at line rate; in proportion at other rates, but at least one packet",
 }
 
-// inFlight returns HPCC's variable window, in payload bytes: the share of the window at line rate that the rate is
-// of the line. The last packet may exceed it, so that one packet always goes.
+// inFlight returns HPCC's variable window, in payload bytes: the window at line rate times the rate's share of the line
+// rate. The last packet may exceed it, so that one packet can always leave.
 func inFlight(full, rate, line float64) int64 { return max(1, int64(float64(full*rate)/line)) }
 
-// withWindow returns another congestion control: base, which has no window, kept within one in proportion to its
-// rate.
+// withWindow returns a variant of base, which has no window, limited to a window in proportion to its rate.
 func withWindow(base *Spec) *Spec {
 	s := *base
 	s.Name += windowSuffix
@@ -64,13 +63,13 @@ func withWindow(base *Spec) *Spec {
 	})
 }
 
-// windowConstants are those of a congestion control and of its window, shared by all flows.
+// windowConstants holds the constants of a congestion control and of its window, shared by all flows.
 type windowConstants struct {
 	inner      any
 	full, line float64 // payload bytes, b/s
 }
 
-// windowed is a rate-based controller with a window.
+// windowed implements a rate-based controller with a window.
 type windowed struct {
 	Controller
 	c *windowConstants
