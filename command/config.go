@@ -159,7 +159,7 @@ func (c *configuration) unknownKeys(known []string) []error {
 			continue
 		}
 		hint := yamlspec.Suggest(key, known)
-		if hint == "" {
+		if hint == "" || c.values[key].IsMapping() {
 			hint = " (a key is a flag's name, such as jobs or out)"
 		}
 		errs = append(errs, fmt.Errorf("%s: unknown key %q%s", c.file, key, hint))
