@@ -24,9 +24,10 @@ func (w *warner) marks() {
 	var ports groups[kind]
 	switches := SwitchSettings(w.s, w.needs)
 	resolved := ResolveThresholds(plan, switches)
+	data := w.data()
 	for i, own := range switches {
 		marks := own.ECN.Mode == switchagent.ECNRED || own.ECN.Mode == switchagent.ECNStep
-		marked := own.ECN.Priorities & w.data()
+		marked := own.ECN.Priorities & data
 		if !marks || marked == 0 || !w.isAbout(i) {
 			continue
 		}
