@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 type leakTest struct{ m *testing.M }
 
 func (l leakTest) Run() int {
-	testenv.DefaultHangup()
+	testenv.DefaultSignals()
 	endLeftovers()
 	own := identity(os.Getpid())
 	_ = os.Setenv(testVariable, own)

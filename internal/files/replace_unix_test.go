@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		_ = WriteWhole(filepath.Join(folder, "new.json"), []byte("new"))
 	}
-	testenv.DefaultHangup()
+	testenv.DefaultSignals()
 	os.Exit(m.Run())
 }
 

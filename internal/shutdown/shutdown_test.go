@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		places[name](os.Args[1:])
 		os.Exit(0)
 	}
-	testenv.DefaultHangup()
+	testenv.DefaultSignals()
 	os.Exit(m.Run())
 }
 

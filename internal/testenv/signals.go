@@ -6,10 +6,12 @@ import (
 	"syscall"
 )
 
-// DefaultHangup makes programs that these tests start end on SIGHUP. Under nohup they would ignore the signal; a
-// signal that this process handles has its default action in a child.
-func DefaultHangup() {
-	if signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+// DefaultSignals makes programs that these tests start end on SIGHUP and SIGINT. Under nohup they would ignore SIGHUP,
+// and as a script's background job SIGINT; a signal that this process handles has its default action in a child.
+func DefaultSignals() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 }
