@@ -32,19 +32,21 @@ func runFile(t *testing.T, name, controller, dir string, sets ...string) (*Resul
 // imitate.
 func TestControllerFilesAreTheBuiltIns(t *testing.T) {
 	testenv.WholeScenario(t)
+	// The second flow joins at 20 ms. The burst lasts from 20 to 27 ms.
+	durations := map[string]string{"convergence-2": "duration=40ms", "dcon-burst": "duration=30ms"}
 	for builtIn, c := range map[string]struct{ scenarios, languages []string }{
-		"timely": {[]string{"convergence-8", "dcon-burst"}, []string{".star", ".wasm"}},
-		"dcqcn":  {[]string{"convergence-8", "dcon-burst"}, []string{".star", ".wasm"}},
+		"timely": {[]string{"convergence-2", "dcon-burst"}, []string{".star", ".wasm"}},
+		"dcqcn":  {[]string{"convergence-2", "dcon-burst"}, []string{".star", ".wasm"}},
 		"dctcp":  {[]string{"dcon-burst"}, []string{".star"}},
 		"swift":  {[]string{"dcon-burst"}, []string{".star"}},
 	} {
 		for _, name := range c.scenarios {
-			native, err := runFile(t, name, builtIn, t.TempDir())
+			native, err := runFile(t, name, builtIn, t.TempDir(), durations[name])
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, language := range c.languages {
-				fromFile, err := runFile(t, name, examples+builtIn+language, t.TempDir())
+				fromFile, err := runFile(t, name, examples+builtIn+language, t.TempDir(), durations[name])
 				if err != nil {
 					t.Fatal(err)
 				}
