@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Comparison is a published table with the measured values beside it, as text for people.
+// Comparison holds a published table with the measured values beside it, as text for people.
 type Comparison struct {
 	Title, Source, Note string
 	Columns             []string
 	Rows                []ComparisonRow
 }
 
-// ComparisonRow is one figure, with a cell for each column.
+// ComparisonRow holds one figure, with a cell for each column.
 type ComparisonRow struct {
 	Label, Unit string
 	Cells       []ComparisonCell
 }
 
-// ComparisonCell is one value as text: as published, as measured with as many decimals (± half the width of its
-// confidence interval, if there are several seeds), and the difference. Measured and Difference are empty if the run
-// is missing or cannot be trusted. All are empty if the source has no value.
+// ComparisonCell holds one value as text: as published, as measured with as many decimals (± half the width of its
+// confidence interval, if there are several seeds), and the difference. Measured and Difference are empty if the run is
+// missing or cannot be trusted. All are empty if the source has no value.
 type ComparisonCell struct{ Published, Measured, Difference string }
 
 // Compare compares published tables with the runs' measurements. It omits tables without any run.

@@ -74,13 +74,13 @@ func (c *setStatistics) of(set FlowSet) FlowStatistics {
 	return c.statistics(members)
 }
 
-// figure is a metric of a set of flows.
+// figure selects a metric of a set of flows.
 type figure struct {
 	metric string
 	flows  FlowSet
 }
 
-// Figure is a metric of a set of a run's flows, in the metric's base unit.
+// Figure holds a metric of a set of a run's flows, in the metric's base unit.
 type Figure struct {
 	Metric string `json:"metric"`
 	FlowSet

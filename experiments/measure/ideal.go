@@ -47,11 +47,11 @@ func LineTime(plan *topologies.Plan, port topologies.PortID, size int64) vtime.T
 	return plan.Ports[port].Rate.TimeFor(size)
 }
 
-// steady is the number of a flow's packets to follow individually. Later packets leave at the rate of the slowest
+// steady sets the number of a flow's packets to follow individually. Later packets leave at the rate of the slowest
 // link, because the pipeline of links is then in a steady state.
 const steady = 64
 
-// hop is one link of a path, or, if packets take several paths, all links at the same distance from the source.
+// hop represents one link of a path, or, if packets take several paths, all links at the same distance from the source.
 type hop struct {
 	rate  units.Rate // rate of serialisation of one frame
 	all   units.Rate // sum of the rates of all links

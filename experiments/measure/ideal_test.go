@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// twoWays is two hosts between which two spines lie, of which the first is 4 us further from each leaf.
+// twoWays returns two hosts connected by two spines, of which the first is 4 us further from each leaf.
 func twoWays(t *testing.T, fabric, last string) (plan *topologies.Plan, ways, back [2][]topologies.PortID) {
 	t.Helper()
 	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1, "+
@@ -24,8 +24,8 @@ func twoWays(t *testing.T, fabric, last string) (plan *topologies.Plan, ways, ba
 	return plan, ways, back
 }
 
-// TestIdealUnderSpraying: a packet takes the quicker way, 4 us there and 4 us back, and many take both ways at once. A
-// byte takes 80 ps at 100 Gb/s and 160 ps at 50 Gb/s, of which two links make 100 Gb/s.
+// TestIdealUnderSpraying checks that one packet takes the faster path, 4 us there and 4 us back, and that many packets
+// take both paths at once. A byte takes 80 ps at 100 Gb/s and 160 ps at 50 Gb/s; two links of the latter make 100 Gb/s.
 func TestIdealUnderSpraying(t *testing.T) {
 	plan, ways, back := twoWays(t, "50Gbps", "100Gbps")
 	plan = plan.WithHosts(plan.IP, true)

@@ -10,15 +10,15 @@ import (
 // divided by its rate.
 type TierImbalance struct {
 	Tier int `json:"tier"` // as in topologies.Node: 1 for switches with hosts
-	// Groups is the number of sets of equal-cost ports, over all switches of the tier, that sent anything. A set
-	// within another does not count.
+	// Groups counts the sets of equal-cost ports that sent anything, over all switches of the tier. A set within
+	// another does not count.
 	Groups int `json:"groups"`
-	// MaxOverMean is the load of a group's busiest port over the mean: 1 if all loads are equal. Jain's index is the
+	// MaxOverMean holds the load of a group's busiest port over the mean: 1 if all loads are equal. Jain's index is the
 	// square of the sum of loads over the number of ports times the sum of squares: 1 if all loads are equal, 1/n if
 	// one of n ports has all. Both are means over the groups, weighted by bytes.
 	MaxOverMean float64 `json:"max_over_mean"`
 	Jain        float64 `json:"jain"`
-	// Worst is the group with the greatest MaxOverMean among those with at least half of the mean group's bytes.
+	// Worst holds the group with the greatest MaxOverMean among those with at least half of the mean group's bytes.
 	Worst GroupImbalance `json:"worst"`
 }
 

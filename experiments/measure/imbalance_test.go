@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// imbalanced is a fabric's links where a port has carried so many bytes, by its name.
+// imbalanced returns a fabric's links with the given bytes, by the name of the port.
 func imbalanced(plan *topologies.Plan, bytes map[string]int64) []Link {
 	all := make([]Link, len(plan.Ports))
 	for i := range plan.Ports {

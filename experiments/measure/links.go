@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// mostLinks is the number of links in each list of the summary; links.csv has all.
+// mostLinks limits the links in each list of the summary; links.csv has all.
 const mostLinks = 10
 
 // LinkSummary describes how busy links were. Each direction of a link counts separately.

@@ -10,12 +10,12 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Metric is a figure of a run that a published table can have.
+// Metric describes a figure of a run that a published table can have.
 type Metric struct {
 	Name  string // in scenario files
-	Label string // for people: its one name in the terminal, in reports and on pages
+	Label string // name for people in the terminal, in reports and on pages
 	Kind  Kind
-	// OfRun says that the figure describes the whole run instead of a set of flows.
+	// OfRun is true if the figure describes the whole run instead of a set of flows.
 	OfRun bool
 	// Tag restricts the figure to flows of this tag; empty: the figure covers all flows, or the whole run.
 	Tag string

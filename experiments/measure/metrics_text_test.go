@@ -6,7 +6,8 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// TestText: three significant digits in the unit that fits, counts whole, and an interval only of what varies.
+// TestText checks that values have three significant digits in a suitable unit, that counts are whole numbers, and that
+// only varying values have an interval.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		metric string

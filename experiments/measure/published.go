@@ -32,7 +32,7 @@ type PublishedRow struct {
 	Label  string `json:"label"`
 	Metric string `json:"metric"`
 	FlowSet
-	// RelativeTo is the run to which the values relate: they are changes in percent of its figure. Empty: the values
+	// RelativeTo names the run to which the values relate: they are changes in percent of its figure. Empty: the values
 	// are the figures, in Unit.
 	RelativeTo string    `json:"relative_to,omitempty"`
 	Unit       string    `json:"unit,omitempty"`
@@ -100,24 +100,25 @@ func (f *FlowSet) keys() keys.Table {
 	}
 }
 
-// Claim is one value of a published table and the measured value.
+// Claim holds one value of a published table and the measured value.
 type Claim struct {
 	Title      string `json:"title"`
 	Source     string `json:"source,omitempty"`
 	Controller string `json:"controller"`
 	Metric     string `json:"metric"`
 	FlowSet
-	// RelativeTo is the run to which the values relate as changes in percent; empty: they are no changes.
+	// RelativeTo names the run to which the values relate as changes in percent; empty: they are not changes.
 	RelativeTo string  `json:"relative_to,omitempty"`
 	Unit       string  `json:"unit,omitempty"` // of both values: "us", "Gbps", ...; "%" for changes
 	Published  float64 `json:"published"`
-	// Measured is absent if the run or the one it relates to is missing, partial or has the verdict FAIL.
+	// Measured holds the measured value; absent if the run or the one it relates to is missing, partial or has the
+	// verdict FAIL.
 	Measured *float64 `json:"measured,omitempty"`
-	// Half is half the width of the 95 % confidence interval around Measured, and Runs the number of runs in the mean;
-	// both are absent for one run.
+	// Half holds half the width of the 95 % confidence interval around Measured, and Runs the number of runs in the
+	// mean; both are absent for one run.
 	Half *float64 `json:"half_width_95,omitempty"`
 	Runs int      `json:"runs,omitempty"`
-	// Difference is the difference of Measured from Published, in percent of Published; for changes in percentage
+	// Difference holds the difference of Measured from Published, in percent of Published; for changes in percentage
 	// points.
 	Difference *float64 `json:"difference,omitempty"`
 
@@ -200,7 +201,7 @@ func (s *Summary) TakeRelativeClaims(tables []PublishedTable, runs []*Summary) {
 	}
 }
 
-// Published is the content of published.json: a scenario's published values and the measurements of one command's
+// Published holds the content of published.json: a scenario's published values and the measurements of one command's
 // runs.
 type Published struct {
 	Scenario string   `json:"scenario"`

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// SizeBins is the number of bins by flow size, each with 5 % of the flows, as in the analysis of HPCC's simulator
+// SizeBins counts the bins by flow size, each with 5 % of the flows, as in the analysis of HPCC's simulator
 // (fct_analysis.py).
 const SizeBins = 20
 

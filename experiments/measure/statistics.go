@@ -32,7 +32,7 @@ type Flows interface {
 	Record(flow int) FlowRecord
 }
 
-// Records is a list of flow records.
+// Records implements Flows by a list of flow records.
 type Records []FlowRecord
 
 // Len returns the number of flows.

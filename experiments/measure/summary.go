@@ -1,6 +1,6 @@
 package measure
 
-// Summary is the content of summary.json: a run in numbers. Times are virtual nanoseconds unless a name says
+// Summary holds the content of summary.json: a run in numbers. Times are virtual nanoseconds unless a name says
 // otherwise.
 type Summary struct {
 	Scenario    string  `json:"scenario"`
@@ -18,8 +18,8 @@ type Summary struct {
 	// BySizeBin holds twenty bins with equally many flows; absent if there are too few flows or all have one size.
 	BySizeBin []EqualSizeBin  `json:"by_size_bin,omitempty"`
 	Fairness  FairnessSummary `json:"fairness"`
-	// LowestGoodput holds each tag's goodput in its worst tenth of the scenario's duration: the mean over the flows that
-	// were active throughout, in bits per second. Tags without such flows are absent.
+	// LowestGoodput holds each tag's goodput in its worst tenth of the scenario's duration: the mean over the flows
+	// that were active throughout, in bits per second. Tags without such flows are absent.
 	LowestGoodput map[string]float64 `json:"lowest_goodput_bps,omitempty"`
 	Victims       VictimSummary      `json:"victims"`
 	Links         LinkSummary        `json:"links"`
@@ -90,7 +90,7 @@ type DropPlace struct {
 // Causes of drops in lossy classes.
 const (
 	LossyQueue     = "lossy_queue"     // beyond lossy_limit
-	LossyThreshold = "lossy_threshold" // beyond what lossy_alpha gives
+	LossyThreshold = "lossy_threshold" // beyond the limit set by lossy_alpha
 	LossyBuffer    = "lossy_buffer"    // the shared buffer is full
 )
 

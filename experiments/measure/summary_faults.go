@@ -23,7 +23,7 @@ type DeadlockSummary struct {
 	Cycle   []CycleQueue `json:"cycle"`
 }
 
-// CycleQueue is one queue of the cycle.
+// CycleQueue represents one queue of the cycle.
 type CycleQueue struct {
 	Node     string `json:"node"`
 	Port     string `json:"port"`

@@ -8,17 +8,17 @@ type FlowStatistics struct {
 	Unfinished *UnfinishedFlows `json:"unfinished,omitempty"`
 	FCT        Quantiles        `json:"fct_ns"`
 	Slowdown   Quantiles        `json:"slowdown"`
-	// SlowdownHPCC is the FCT over HPCC's ideal FCT (see HPCCAlone), at least 1. SlowdownLine is the FCT over the size
-	// at line rate, without headers and delays, as in TCD's patent.
+	// SlowdownHPCC divides the FCT by HPCC's ideal FCT (see HPCCAlone); at least 1. SlowdownLine divides it by the time
+	// of the size at line rate, without headers and delays, as in TCD's patent.
 	SlowdownHPCC Quantiles `json:"slowdown_hpcc"`
 	SlowdownLine Quantiles `json:"slowdown_line"`
-	// Goodput is the delivered payload over the run's time, in bits per second, summed over the flows.
+	// Goodput holds the delivered payload over the run's time, in bits per second, summed over the flows.
 	Goodput float64 `json:"goodput_bps"`
-	// MeanRate is the payload of the ended flows over the sum of their FCTs, in bits per second (the LSTM-PID thesis,
-	// equation 30). It is the rate that a byte experiences on average, and no throughput. It is higher if short flows
-	// end first.
+	// MeanRate holds the payload of the ended flows over the sum of their FCTs, in bits per second (the LSTM-PID
+	// thesis, equation 30). It is the rate that a byte experiences on average, not a throughput. It is higher if short
+	// flows end first.
 	MeanRate float64 `json:"mean_rate_bps"`
-	// Finish is the time from the first flow's start to the last flow's end; 0 unless all have ended.
+	// Finish holds the time from the first flow's start to the last flow's end; 0 unless all have ended.
 	Finish int64 `json:"finish_ns"`
 	// CE and UE count the flows' packets that arrived marked congestion experienced and undetermined encountered
 	// (TCD).
@@ -54,9 +54,9 @@ type UnfinishedFlows struct {
 	Stopped    int `json:"stopped"`
 }
 
-// EqualSizeBin is a 5 % bin of the ended flows, by size.
+// EqualSizeBin holds the statistics of a 5 % bin of the ended flows, by size.
 type EqualSizeBin struct {
-	// Over is the size of the largest flow of the previous bin, UpTo that of the largest in this one. Flows of one
+	// Over holds the size of the largest flow of the previous bin, UpTo that of the largest in this one. Flows of one
 	// size may be in two bins.
 	Over int64 `json:"over_bytes"`
 	UpTo int64 `json:"up_to_bytes"`
@@ -97,7 +97,7 @@ type VictimSummary struct {
 	Worst []VictimFlow   `json:"worst"` // the slowest, at most ten
 }
 
-// VictimFlow is one victim flow.
+// VictimFlow describes one victim flow.
 type VictimFlow struct {
 	Flow     int     `json:"flow"`
 	Tag      string  `json:"tag"`

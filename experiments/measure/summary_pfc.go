@@ -13,7 +13,7 @@ type PFCSummary struct {
 	Links  []PFCLink     `json:"links"` // the ports that paused their peer longest; links.csv has all
 }
 
-// PFCLink is one port that sent PAUSE.
+// PFCLink describes one port that sent PAUSE.
 type PFCLink struct {
 	Node     string  `json:"node"`
 	Port     string  `json:"port"`
@@ -26,7 +26,7 @@ type PFCLink struct {
 
 // SpreadSummary describes how far PAUSE spread.
 type SpreadSummary struct {
-	// Depth is the maximum number of hops from a root, in egress ports paused in a chain; 0: no PAUSE was sent.
+	// Depth holds the maximum number of hops from a root, in egress ports paused in a chain; 0: no PAUSE was sent.
 	Depth int `json:"depth"`
 	// ByDepth counts how many times a port was paused at 1, 2, ... hops.
 	ByDepth []int64 `json:"by_depth"`
@@ -42,7 +42,7 @@ type CreditSummary struct {
 	// Stalls counts how often a port went OFF for lack of credits, SwitchStalls how often a switch's port did.
 	Stalls       int64 `json:"stalls"`
 	SwitchStalls int64 `json:"switch_stalls"`
-	// StalledNS is the time without credits, summed over ports and priorities.
+	// StalledNS holds the time without credits, summed over ports and priorities.
 	StalledNS int64 `json:"stalled_ns"`
 }
 

@@ -9,16 +9,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// CollectiveRun is one collective operation of a run.
+// CollectiveRun describes one collective operation of a run.
 type CollectiveRun struct {
 	Kind, Algorithm string
 	Size            int64 // as defined by nccl-tests
 	Factor          float64
 	Iteration       int // iteration of its job
-	// Ended says that every rank has left it; otherwise the times are not set.
+	// Ended is true if every rank has left it; otherwise the times are not set.
 	Ended bool
-	// Start is when the first rank entered it, Skew how much later the last rank did, and Time how long after Start
-	// the last rank left.
+	// Start holds the time when the first rank entered it, Skew how much later the last rank did, and Time how long
+	// after Start the last rank left.
 	Start, Skew, Time vtime.Time
 	Limit             vtime.Time // lower bound of Time under any controller: see StepsLimit
 	Straggler         string     // the host whose rank left last
@@ -45,18 +45,19 @@ type CollectiveSummary struct {
 	Ranks     int    `json:"ranks"`
 	Count     int    `json:"count"`
 	Completed int    `json:"completed"`
-	// Time is from the first rank's entry until the last rank leaves; Limit is its lower bound under any controller on
-	// the fabric without faults.
+	// Time holds the time from the first rank's entry until the last rank leaves; Limit its lower bound under any
+	// controller on the fabric without faults.
 	Time  Quantiles `json:"time_ns"`
 	Limit int64     `json:"limit_ns"`
-	// Algorithmic is the algorithm bandwidth of the mean time, Bus the bus bandwidth, as defined by nccl-tests; 0 for
-	// a barrier.
+	// Algorithmic holds the algorithm bandwidth of the mean time, Bus the bus bandwidth, as defined by nccl-tests; 0
+	// for a barrier.
 	Algorithmic float64 `json:"algbw_bps"`
 	Bus         float64 `json:"busbw_bps"`
-	// Skew is how much later the last rank enters than the first, Late how much later it leaves than the median rank.
+	// Skew holds how much later the last rank enters than the first, Late how much later it leaves than the median
+	// rank.
 	Skew Quantiles `json:"skew_ns"`
 	Late Quantiles `json:"late_ns"`
-	// Straggler is the host that left last most often, Stragglers how often.
+	// Straggler names the host that left last most often, Stragglers how often.
 	Straggler  string `json:"straggler"`
 	Stragglers int    `json:"straggler_count"`
 }
@@ -128,20 +129,20 @@ type JobSummary struct {
 	Ranks      int    `json:"ranks"`
 	Operations int    `json:"operations"`
 	Unfinished int    `json:"unfinished"` // operations that had not ended at the end of the run
-	// Start is when the first rank started to compute, send or wait for a message. JCT is the time from then until the
-	// last operation's end; 0 unless all have ended. Limit is its lower bound under any controller on the fabric
-	// without faults.
+	// Start holds the time when the first rank started to compute, send or wait for a message. JCT is the time from
+	// then until the last operation's end; 0 unless all have ended. Limit is its lower bound under any controller on
+	// the fabric without faults.
 	Start int64 `json:"start_ns"`
 	JCT   int64 `json:"jct_ns"`
 	Limit int64 `json:"limit_ns"`
-	// Compute is a rank's computing time. Exposed is the rest of its time in the job: communication that no compute
+	// Compute holds a rank's computing time. Exposed is the rest of its time in the job: communication that no compute
 	// covers, and waiting. Both are averages over ranks; MostExposed is the maximum.
 	Compute     int64 `json:"compute_ns"`
 	Exposed     int64 `json:"exposed_ns"`
 	MostExposed int64 `json:"exposed_max_ns"`
-	// ExposedShare is Exposed over JCT.
+	// ExposedShare divides Exposed by JCT.
 	ExposedShare float64 `json:"exposed_share"`
-	// Straggler is the host whose rank ended last, Late its delay after the median rank.
+	// Straggler names the host whose rank ended last, Late holds its delay after the median rank.
 	Straggler string `json:"straggler"`
 	Late      int64  `json:"late_ns"`
 }
@@ -158,7 +159,7 @@ func LateOf(times []vtime.Time) (latest int, late vtime.Time) {
 	return latest, times[latest] - sorted[(len(sorted)-1)/2]
 }
 
-// Part is the part of a message on one QP: its bytes, its path, and the path of its ACKs.
+// Part describes the part of a message on one QP: its bytes, its path, and the path of its ACKs.
 type Part struct {
 	Size       int64
 	Path, Back []topologies.PortID

@@ -27,8 +27,9 @@ func TestLateOf(t *testing.T) {
 	}
 }
 
-// TestSummariseCollectives: two all-reduces of 1 MB among 4 ranks that take 1 and 3 ms, and one that does not end. By
-// hand: 8 Mb in 2 ms is 4 Gb/s, and the bus carries 2x3/4 of that. Of equally frequent stragglers the first counts.
+// TestSummariseCollectives summarises two all-reduces of 1 MB among 4 ranks that take 1 and 3 ms, and one that does not
+// end. By hand: 8 Mb in 2 ms is 4 Gb/s, and the bus carries 2x3/4 of that. Of equally frequent stragglers the first
+// counts.
 func TestSummariseCollectives(t *testing.T) {
 	one := func(kind string, ended bool, took, limit vtime.Time, straggler string) CollectiveRun {
 		return CollectiveRun{
@@ -59,9 +60,9 @@ func TestSummariseCollectives(t *testing.T) {
 	}
 }
 
-// TestStepsLimit: on a star of 100 Gb/s, 80 ps a byte, with 1 us to each host but h2, which is 50 us away. A message
-// that waits until another has left may begin as its last packet does. Two messages share their receiver's link, also
-// where packets may be moved.
+// TestStepsLimit uses a star of 100 Gb/s, 80 ps a byte, with a delay of 1 us to each host but h2, which is 50 us away.
+// A message that waits until another has left may start with that message's last packet. Two messages share their
+// receiver's link, also where packets may be moved.
 func TestStepsLimit(t *testing.T) {
 	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nrate: 100Gbps\nstar: {hosts: 3}\n"+
 		"change_links: [{from: h2, to: s0, delay: 50us}]\n"))
@@ -96,8 +97,8 @@ func TestStepsLimit(t *testing.T) {
 	g.Message(2, 1, size, nil, nil)
 	for _, moving := range []bool{false, true} {
 		plan := plan.WithHosts(plan.IP, moving)
-		// The first packet of h0's is there after its line and 1 us; after the last one's line 1 us is left, and the ACK's
-		// way.
+		// The first packet of h0's is there after its line and 1 us; after the last one's line 1 us is left, and the
+		// ACK's way.
 		want :=
 			vtime.Time(80*lastLine) + vtime.Microsecond + vtime.Time(80*2*bytes) + vtime.Microsecond + 2*vtime.Microsecond +
 				vtime.Time(2*80*plan.Framing.LineBytes(ACKFrame(plan)))

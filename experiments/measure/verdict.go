@@ -32,7 +32,7 @@ func (s Status) Word() string {
 	}
 }
 
-// Verdict says whether a run's numbers can be trusted, and why not.
+// Verdict tells whether a run's numbers can be trusted, and why not.
 type Verdict struct {
 	Status   Status   `json:"status"`
 	Messages []string `json:"messages"` // reasons why it is not PASS

@@ -28,9 +28,9 @@ const (
 	hugeHosts   = 249
 )
 
-// planesCuts holds shorter durations. What follows repeats what came before, except for what another built-in has, as
-// testdata/mechanisms.txt shows: the second flow of convergence-2 (convergence-8), and the end of the storm in
-// allreduce-storm (pfc-storm).
+// planesCuts holds shorter durations. The time cut off repeats earlier traffic, except for mechanisms that another
+// built-in covers, as testdata/mechanisms.txt shows: the second flow of convergence-2 (convergence-8), and the end of
+// the storm in allreduce-storm (pfc-storm).
 var planesCuts = map[string]vtime.Time{
 	"allreduce-16":    500 * vtime.Microsecond,
 	"allreduce-storm": 3 * vtime.Millisecond,

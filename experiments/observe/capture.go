@@ -26,7 +26,7 @@ type wireCapture struct {
 	err     error
 }
 
-// record is a captured frame.
+// record holds a captured frame.
 type record struct {
 	at    vtime.Time
 	order int // breaks ties of at
@@ -115,7 +115,7 @@ func (c *wireCapture) close() error {
 	return c.err
 }
 
-// records is a heap of records by time, and by order at equal times.
+// records implements a heap of records by time, and by order at equal times.
 type records []record
 
 func (r records) Len() int { return len(r) }

@@ -60,8 +60,8 @@ func tshark(t *testing.T, file, filter string, fields ...string) [][]string {
 	return rows
 }
 
-// TestFilters: every display filter that docs/captures.md has finds something in a capture that has it, and what it
-// says it finds.
+// TestFilters checks that every display filter of docs/captures.md selects the frames that it promises, in a capture
+// that has some.
 func TestFilters(t *testing.T) {
 	testenv.WholeScenario(t)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "captures.md"))
@@ -133,8 +133,8 @@ func epochNS(t *testing.T, epoch string) int64 {
 	return ns
 }
 
-// TestCapture captures both ways on a host link and an uplink, and has tshark, which nobody here wrote, say what is
-// there.
+// TestCapture captures both directions on a host link and an uplink, and lets tshark, an independent program, decode
+// the capture.
 func TestCapture(t *testing.T) {
 	s := parse(t, lab.Small)
 	ports := []string{"leaf1:h7", "leaf1:h4", "leaf0:h0", "h5:leaf1"}

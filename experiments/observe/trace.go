@@ -41,13 +41,13 @@ type trace struct {
 	arrows uint64
 }
 
-// queueOf is a port's egress queue of a priority.
+// queueOf identifies a port's egress queue of a priority.
 type queueOf struct {
 	port     topologies.PortID
 	priority uint8
 }
 
-// counter is a counter track. It omits a value that equals the previous one.
+// counter writes a counter track. It omits a value that equals the previous one.
 type counter struct {
 	track perfetto.Track
 	last  int64
@@ -207,7 +207,7 @@ func (t *trace) event(ev *engine.FaultEvent) {
 	t.writer.Instant(track, strings.ReplaceAll(ev.Kind, "_", " "), ev.At.RoundNanoseconds(), notes...)
 }
 
-// row is a track of a host's flows that do not overlap in time.
+// row represents a track of a host's flows that do not overlap in time.
 type row struct {
 	track perfetto.Track
 	until vtime.Time

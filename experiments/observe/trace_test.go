@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// readTrace reads a run's trace, whose tracks it names by the path of names from the node on.
+// readTrace reads a run's trace. It names tracks by the path of names below the node.
 func readTrace(o *outcome) (*perfettotest.Trace, func(uint64) string) {
 	o.Helper()
 	data, err := os.ReadFile(filepath.Join(o.dir, rundir.PerfettoFile))
@@ -36,8 +36,8 @@ func readTrace(o *outcome) (*perfettotest.Trace, func(uint64) string) {
 	return trace, path
 }
 
-// TestTrace: the trace has what the CSV files have: each pause as it was sent, a link's delay later, an arrow to each
-// that was further from the root, queues and rates as they were sampled, and the flows. It changes no result.
+// TestTrace checks that the trace agrees with the CSV files: each pause as sent, one link delay later, an arrow to each
+// pause further from the root, sampled queues and rates, and the flows. The trace changes no result.
 func TestTrace(t *testing.T) {
 	s := mustLoad(t, "dcon-burst", "cc.dcqcn.clamp_target=true")
 	without := run(t, s, "dcqcn", runner.Options{})
@@ -143,7 +143,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceOfFaults: what happens to the fabric is an instant at the node where it does.
+// TestTraceOfFaults checks that a fault is an instant at its node.
 func TestTraceOfFaults(t *testing.T) {
 	s := parse(t, `
 name: cut

@@ -116,7 +116,7 @@ func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
 			f := &record.Flows[i]
 			for k, x := range f.Shares {
 				row := rundir.WhyRow{
-					Flow: f.Flow, Stage: x.Stage.String(), Again: x.Again, What: x.What.String(), Way: "data", Port: name(x.Port),
+					Flow: f.Flow, Stage: x.Stage.String(), Again: x.Retransmitted, What: x.What.String(), Way: "data", Port: name(x.Port),
 					Cause:  int(x.Cause),
 					Signal: x.Signal.String(), SignalPort: name(x.SignalPort), SignalCause: int(x.SignalCause),
 					Picoseconds: int64(f.Times[k]),
@@ -138,7 +138,7 @@ func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
 // queue returns the bytes of each class in a port's queue, summed over the PAUSEs that the queue caused.
 func (w *whyRecord) queue(port int) string {
 	var parts []string
-	for class, n := range w.Owed(port) {
+	for class, n := range w.Blamed(port) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%s=%d", w.names[class], n))
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// whyOf reads a run's why.csv: by flow, what its rows come to in words, and their picoseconds.
+// whyOf reads a run's why.csv, and returns for each flow the picoseconds of its rows by their description in words.
 func (o *outcome) whyOf() (flows map[int]map[string]int64) {
 	o.Helper()
 	causes, err := rundir.ReadCauses(o.dir)
@@ -61,8 +61,8 @@ func (o *outcome) whyOf() (flows map[int]map[string]int64) {
 	return flows
 }
 
-// twoSwitches: h2, behind s1, sends one PAUSE for 65535 quanta; what goes there fills s1, and stops what goes from h1
-// to h3 too.
+// twoSwitches: h2, behind s1, sends one PAUSE for 65535 quanta. Its traffic fills s1, and also stops the traffic from
+// h1 to h3.
 const twoSwitches = `
 name: two
 topology:
@@ -83,18 +83,18 @@ expect_unused: [controller]
 sample: {flows: none}
 `
 
-// TestWhyByHand works out on paper where the time of two flows goes. A byte takes 800 ps. A data packet is 1048 B,
-// 838.4 ns; a flow's first has 16 B more (RETH), 851.2 ns; an ACK and a PFC frame are 60 B, 48 ns; a cable takes 1 us.
+// TestWhyByHand computes by hand where the time of two flows goes. A byte takes 800 ps. A data packet has 1048 B, 838.4
+// ns; a flow's first has 16 B more (RETH), 851.2 ns; an ACK and a PFC frame have 60 B, 48 ns; a cable takes 1 us.
 func TestWhyByHand(t *testing.T) {
 	const (
 		first, data, ack, cable = 851_200, 838_400, 48_000, 1_000_000
 		us                      = 1_000_000
-		// h2's PAUSE comes to s1 and holds its port for 65535 times 512 bits.
+		// h2's PAUSE arrives at s1 and stops its port for 65535 times 512 bits.
 		released = 5*us + ack + cable + 65535*51_200
-		// The first packet is in s1's queue to h2 by then, and more come. The fourth takes s1's account of s0 to XOFF. Its
-		// PAUSE is there 2886.4 ns after s0 began to send that packet; three more have left by then, at 838.4, 1676.8 and
-		// 2515.2 ns. So seven wait at s1, and three at s0. One of the seven is below XON: as the sixth begins to leave,
-		// RESUME goes to s0.
+		// The first packet is in s1's queue to h2 by then, and more arrive. The fourth raises s1's account of s0 to
+		// XOFF. Its PAUSE arrives 2886.4 ns after s0 started to send that packet; three more have left by then, at
+		// 838.4, 1676.8 and 2515.2 ns. So seven wait at s1, and three at s0. With one of the seven left the account is
+		// below XON: when the sixth starts to leave, RESUME goes to s0.
 		resumed = released + first + 4*data + ack + cable
 	)
 	o := run(t, parse(t, twoSwitches), "none", observed(Why))
@@ -117,8 +117,8 @@ func TestWhyByHand(t *testing.T) {
 		"last serialisation ack s0-eth3":           ack,
 		"last propagation ack s0-eth3":             cable,
 	}
-	// The last of the stuck flow's ten packets left h0 after nine, and was the last of the three that waited at s0. At s1
-	// all that was before it has gone by then.
+	// The last of the stuck flow's ten packets left h0 after nine, and was the last of the three that waited at s0. At
+	// s1 all that was before it has gone by then.
 	lastAtS0 := int64(10*us + first + 9*data + cable)
 	stuck := map[string]int64{
 		"sending serialisation h0-eth1":            first + 8*data,
@@ -183,8 +183,8 @@ expect_unused: [controller, pfc]
 	}
 }
 
-// TestWhyOfTheStuck: of flows that wait for an answer as the run ends, why what would bring it stands still, by hand as
-// above. The storm goes on.
+// TestWhyOfTheStuck checks the causes for flows that wait for an answer when the run ends, by hand as above. The storm
+// continues.
 func TestWhyOfTheStuck(t *testing.T) {
 	const first, data, cable, us, end = 851_200, 838_400, 1_000_000, 1_000_000, 2_000_000_000
 	text := strings.NewReplacer("for: 1us", "for: 5ms", "interval: 1ms", "interval: 100us", "duration: 5ms\ndrain: true",
@@ -214,7 +214,7 @@ func TestWhyOfASlowReceiver(t *testing.T) {
 	o := run(t, parse(t, text), "none", observed(Why))
 	o.addsUp()
 	const first, ack, cable, us = 851_200, 48_000, 1_000_000, 1_000_000
-	var resumed int64 // when s0 may go on towards s1, after the victim's packet has come to s0
+	var resumed int64 // time at which s0 may continue towards s1, after the victim's packet has arrived at s0
 	for _, row := range o.table("pfc.csv").Rows {
 		at := 1000*int64(testenv.Number(o, row, "time_ns")) + ack + cable
 		if row["port"] == "s1-eth1" && row["event"] == "resume" && resumed == 0 && at > 50*us+first+cable {
@@ -243,7 +243,8 @@ func TestWhyOfASlowReceiver(t *testing.T) {
 	}
 }
 
-// TestWhyAddsUp: what why.csv has of each flow is its completion time, and recording changes nothing of the run.
+// TestWhyAddsUp checks that the times of each flow in why.csv add up to its completion time, and that recording changes
+// nothing in the run.
 func TestWhyAddsUp(t *testing.T) {
 	for _, name := range []string{
 		"incast", "line-rate", "deadlock", "pfc-storm", "link-failure", "tcd-single",
@@ -285,7 +286,7 @@ func (o *outcome) addsUp() {
 	}
 }
 
-// TestWhyOfTheBurst: what DCON's paper says of f0 in its figure 2, compared with pfc.csv.
+// TestWhyOfTheBurst compares with pfc.csv the description of f0 in figure 2 of DCON's paper.
 func TestWhyOfTheBurst(t *testing.T) {
 	o := run(t, mustLoad(t, "dcon-burst"), "dcqcn", observed(Why))
 	f0 := o.whyOf()[0]
@@ -341,8 +342,8 @@ func TestWhyTwice(t *testing.T) {
 	}
 }
 
-// TestWhyAgreesWithSpread: what is followed from pause to pause is what summary.json's spread and victims, and pfc.csv,
-// have of it.
+// TestWhyAgreesWithSpread checks that the chains of pauses agree with the spread and the victims in summary.json, and
+// with pfc.csv.
 func TestWhyAgreesWithSpread(t *testing.T) {
 	for _, c := range []struct{ scenario, controller string }{
 		{"dcon-burst", "dcqcn"},

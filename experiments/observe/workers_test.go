@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 )
 
-// busyFabric keeps so many ports busy that several workers find work, with a link that goes down, and samples of all.
+// busyFabric keeps enough ports busy for several workers, with a link that goes down, and samples of everything.
 const busyFabric = `
 name: busy
 topology: {rate: 40Gbps, delay: 1us, leafspine: {spines: 4, leaves: 8, hosts_per_leaf: 8}}
@@ -26,8 +26,8 @@ faults:
   - {name: cut, link: "leaf0:spine0", at: 50us, for: 100us, down: true, reroute: 20us}
 `
 
-// TestProcessorsChangeNoFile: a run's files are the same, byte for byte, on any number of processors, but for what
-// tells of wall-clock time.
+// TestProcessorsChangeNoFile checks that a run's files are equal, byte for byte, on any number of processors, except
+// for wall-clock times.
 func TestProcessorsChangeNoFile(t *testing.T) {
 	s := parse(t, busyFabric)
 	var want map[string]string
@@ -51,7 +51,7 @@ func TestProcessorsChangeNoFile(t *testing.T) {
 	}
 }
 
-// timeless are a run's files without what tells of wall-clock time.
+// timeless returns a run's files without wall-clock times.
 func timeless(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

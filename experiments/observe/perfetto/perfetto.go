@@ -46,36 +46,36 @@ const (
 	typeCounter           uint64 = 4
 )
 
-// Unit is what a counter counts in.
+// Unit selects the unit of a counter.
 type Unit uint64
 
-// Units that Perfetto knows; a counter of another has its name.
+// Units that Perfetto knows; a counter in another unit has a unit name.
 const (
 	Other Unit = 0
 	Count Unit = 2
 	Bytes Unit = 3
 )
 
-// sequence is who has written the packets: one writer.
+// sequence identifies the writer of the packets: there is only one.
 const sequence = 1
 
-// Track is where events are shown; its number is the writer's, from 1.
+// Track identifies a row of events, numbered by the writer from 1.
 type Track uint64
 
-// Writer writes a trace. Its methods may be called in any order of time; a track comes before what is on it. The first
-// error that writing meets is Close's, and what comes after it is not written.
+// Writer writes a trace. Its methods may be called in any order of time, but a track must be created before its events.
+// After the first error in writing, the writer writes nothing more, and Close returns the error.
 type Writer struct {
 	to     *bufio.Writer
 	err    error
 	tracks Track
-	// Messages under construction: a packet, in it an event or a descriptor, in that what is below.
+	// Messages under construction: a packet, in it an event or a descriptor, and in that a nested message.
 	packet, body, part []byte
 }
 
-// New is a trace that is written to a file, say.
+// New returns a writer of a trace, for example to a file.
 func New(to io.Writer) *Writer { return &Writer{to: bufio.NewWriterSize(to, 1<<16)} }
 
-// Close writes what is still to be written; it does not close what that is written to.
+// Close writes buffered data; it does not close the underlying writer.
 func (w *Writer) Close() error {
 	if err := w.to.Flush(); w.err == nil {
 		w.err = err
@@ -83,7 +83,8 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Process is a track for what belongs together, as a node's ports do. Processes are shown by their numbers, from 1.
+// Process creates a track for events that belong together, such as those of a node's ports. Processes are shown in
+// order of their numbers, from 1.
 func (w *Writer) Process(number int, name string) Track {
 	w.part = appendUint(w.part[:0], processPID, uint64(number))
 	w.part = appendText(w.part, processName, name)
@@ -92,14 +93,14 @@ func (w *Writer) Process(number int, name string) Track {
 	return w.track()
 }
 
-// Track is a track for slices and instants below another. Tracks of one name below one are shown as one with several
-// rows.
+// Track creates a track for slices and instants below another. Tracks with the same name and parent are shown as one
+// with several rows.
 func (w *Writer) Track(below Track, name string) Track {
 	w.descriptor(below, name)
 	return w.track()
 }
 
-// Counter is a track for values over time below another.
+// Counter creates a track for values over time below another.
 func (w *Writer) Counter(below Track, name string, unit Unit, unitName string) Track {
 	w.part = w.part[:0]
 	if unit != Other {
@@ -113,7 +114,7 @@ func (w *Writer) Counter(below Track, name string, unit Unit, unitName string) T
 	return w.track()
 }
 
-// descriptor begins that of the next track.
+// descriptor starts the descriptor of the next track.
 func (w *Writer) descriptor(below Track, name string) {
 	w.tracks++
 	w.body = appendUint(w.body[:0], descriptorUUID, uint64(w.tracks))
@@ -129,21 +130,21 @@ func (w *Writer) track() Track {
 	return w.tracks
 }
 
-// Note is something to be said of a slice or an instant: its value is Text, or Whole if that is empty.
+// Note annotates a slice or an instant: its value is Text, or Whole if that is empty.
 type Note struct {
 	Name  string
 	Text  string
 	Whole int64
 }
 
-// Slice is something that lasts.
+// Slice represents an interval on a track.
 type Slice struct {
 	Track    Track
 	Name     string
 	From, To int64 // ns
 	Notes    []Note
-	Causes   []uint64 // numbers of arrows that begin here
-	Caused   uint64   // number of the arrow that ends here; 0: none does. Its cause must begin before this.
+	Causes   []uint64 // numbers of arrows that start here
+	Caused   uint64   // number of the arrow that ends here; 0: none. The slice of its start must start earlier.
 }
 
 // Slice writes a slice. Those of a track must not overlap.
@@ -194,7 +195,7 @@ func (w *Writer) notes(notes []Note) {
 	}
 }
 
-// at writes the event with the time at which it happens.
+// at writes the time of the event.
 func (w *Writer) at(at int64) {
 	w.packet = appendUint(w.packet[:0], packetTimestamp, uint64(at))
 	w.write(packetTrackEvent)

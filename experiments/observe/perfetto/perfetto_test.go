@@ -9,8 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/observe/perfetto/perfettotest"
 )
 
-// TestRead: what is written is read by Google's library as it was meant, the largest numbers and hostile names
-// included.
+// TestRead checks that Google's library reads the written values, including the largest numbers and hostile names.
 func TestRead(t *testing.T) {
 	const name = `<script>"'` + "\n\u2028é"
 	var file bytes.Buffer
@@ -58,7 +57,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// full is a disk with room for so many bytes.
+// full fails like a full disk after so many bytes.
 type full struct{ room int }
 
 var errFull = errors.New("full")

@@ -7,35 +7,35 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pausing is a PAUSE that a port has had built, and why.
+// pausing represents a PAUSE that a port built, and its reason.
 type pausing struct {
 	at       vtime.Time
 	priority uint8
 	why      engine.PauseCause
-	egress   int32 // of PauseAccount: the one for which most of the account's bytes wait; -1: nothing waits
-	hold     int32 // to which that queue was owed, or that holds it; 0: it was congested
+	egress   int32 // of PauseAccount: the egress port for which most of the account's bytes wait; -1: nothing waits
+	hold     int32 // the hold that caused that queue, or that now holds it; 0: the port was congested
 }
 
-// CauseKind says what a Cause is.
+// CauseKind selects the kind of a Cause.
 type CauseKind uint8
 
 // Kinds of causes.
 const (
-	Congestion   CauseKind = iota // a root: more came for the egress port than its link takes
+	Congestion   CauseKind = iota // a root: the egress port received more than its link carries
 	PFCStorm                      // a root: the host's NIC malfunctions
-	SlowReceiver                  // a root: the host's NIC takes less than its link brings
-	Cycle                         // a root: the chain comes back to the port, a cyclic buffer dependency
-	NoCredits                     // a root: the port waits for credits that are on their way
-	Unknown                       // a root: nobody is known to have paused the port
+	SlowReceiver                  // a root: the host's NIC accepts less than its link delivers
+	Cycle                         // a root: the chain returns to the port, a cyclic buffer dependency
+	NoCredits                     // a root: the port waits for credits that are in flight
+	Unknown                       // a root: the sender of the PAUSE is unknown
 	Pause                         // the port was paused by its peer, because of another cause
 	CauseKinds
 )
 
-// Cause is why a queue stands or a port does not send.
+// Cause represents the reason for a queue, or for a port that does not send.
 type Cause struct {
 	Kind    CauseKind
 	Port    int32 // the egress port, or the host's
-	Because int32 // of Pause: the number of the cause before it; else -1
+	Because int32 // of Pause: the number of the cause of the PAUSE; else -1
 }
 
 // causes numbers causes: equal chains have one number.
@@ -43,7 +43,7 @@ type causes struct {
 	of      *Recorder
 	all     []Cause
 	numbers map[Cause]int32
-	chain   []int32 // of ports, for use again
+	chain   []int32 // reused memory for ports
 }
 
 func (c *causes) number(x Cause) int32 {
@@ -88,8 +88,8 @@ func (c *causes) cause(port, hold int32) int32 {
 	return n
 }
 
-// rootOf returns the root of a PAUSE for which no egress is to blame: that of a host at the far end of a port. Under
-// credits nothing waits there, and they are on their way.
+// rootOf returns the root of a PAUSE that no egress port caused: the host at the far end of a port. Under credits
+// nothing waits there: credits are in flight.
 func rootOf(why engine.PauseCause, port, far int32) Cause {
 	switch why {
 	case engine.PauseStorm:
@@ -114,7 +114,7 @@ func (l *line) pausing(h *hold) *pausing {
 	if h.by != 0 {
 		return &l.pausings[h.by-1]
 	}
-	for i := sort.Search(len(l.pausings), func(i int) bool { return l.pausings[i].at > h.told }) - 1; i >= 0; i-- {
+	for i := sort.Search(len(l.pausings), func(i int) bool { return l.pausings[i].at > h.sentAt }) - 1; i >= 0; i-- {
 		if l.pausings[i].priority == h.priority {
 			return &l.pausings[i]
 		}
@@ -122,36 +122,36 @@ func (l *line) pausing(h *hold) *pausing {
 	return nil
 }
 
-// Share is what some of a flow's time is owed to, by the run's end.
+// Share identifies the cause of a part of a flow's time. It is complete at the end of the run.
 type Share struct {
-	Stage  Stage
-	What   What
-	Again  bool  // while the flow sent again what it had sent
-	Answer bool  // on the way of an ACK
-	Class  int16 // Queued: behind frames of this class
-	Port   int32 // -1: none
-	Cause  int32 // number of a Cause, of Queued and Paused; -1: none
-	// Of Pacing and Awaiting: what had the congestion control lower its rate or its window last.
+	Stage         Stage
+	What          What
+	Retransmitted bool  // while the flow retransmitted
+	Answer        bool  // on the path of an ACK
+	Class         int16 // Queued: behind frames of this class
+	Port          int32 // -1: none
+	Cause         int32 // number of a Cause, of Queued and Paused; -1: none
+	// Of Pacing and Awaiting: the last event that made the congestion control lower its rate or its window.
 	Signal      SignalKind
-	SignalPort  int32 // the port whose mark or delay it was; -1: none
-	SignalCause int32 // why that port's queue stood; -1: none
+	SignalPort  int32 // the port of the mark or delay; -1: none
+	SignalCause int32 // the cause of that port's queue; -1: none
 }
 
-// FlowTime is where a flow's time went.
+// FlowTime divides a flow's time among its causes.
 type FlowTime struct {
 	Flow   int
-	Time   vtime.Time // the flow's completion time, or what it has come to
+	Time   vtime.Time // the flow's completion time, or its time so far
 	Ended  bool
-	Shares []Share // in an order that only depends on what they are
+	Shares []Share // in an order that depends only on the shares
 	Times  []vtime.Time
 }
 
-// Record is what a run's record comes to.
+// Record holds the results of a run's record.
 type Record struct {
 	Causes []Cause
-	Flows  []FlowTime // that have started, by number
+	Flows  []FlowTime // started flows, by number
 }
 
-// Owed returns the bytes, by class, in a port's queue at the PAUSEs of which it was the root, summed; nil if it
-// never was one.
-func (r *Recorder) Owed(port int) []int64 { return r.lines[port].owed }
+// Blamed returns the bytes, by class, in a port's queue at the PAUSEs whose root it was, summed; nil if it never was
+// one.
+func (r *Recorder) Blamed(port int) []int64 { return r.lines[port].blamed }

@@ -1,17 +1,18 @@
-// Package provenance records where the time of each flow of a run goes, and why, exactly: the parts of a flow's
-// completion time, in picoseconds, add up to it.
+// Package provenance records where the time of each flow of a run goes, and why. The record is exact: the parts of a
+// flow's completion time, in picoseconds, add up to it.
 //
-// A flow's time is taken at its sender. From one departure of a packet to the next the sender waits for its pace, for
-// its NIC's port, or, with its window closed or nothing left to send, for an answer. Where an answer was awaited, the
-// time is that of the answer's journey, of which as much counts as the wait was long: the packet's way to the receiver
-// and the ACK's back, link by link. So each picosecond has one part, and no estimate is in them.
+// A flow's time is measured at its sender. From one departure of a packet to the next, the sender waits for its pacing,
+// for its NIC's port, or, with its window closed or nothing left to send, for an answer. Waiting for an answer is
+// divided by the journey of that answer: the packet's path to the receiver and the ACK's path back, link by link, as
+// far back as the wait lasted. So each picosecond belongs to one part, without estimates.
 //
-// What waits in a queue, waits behind frames of other flows, or because the port is paused. A pause is followed to its
-// root: the PAUSE was sent because an ingress port's account had come to XOFF; most of its bytes waited for one egress
-// port; that was congested, which is a root, or paused itself, and so on. A queue is owed to a pause rather than to
-// congestion if more than half of it would not be there had the port never been paused while as much came.
+// A frame waits in a queue behind frames of other flows, or because the port is paused. The recorder follows a pause to
+// its root: the PAUSE was sent because an ingress port's account reached XOFF, and most bytes of the account waited for
+// one egress port. That port was congested, which makes it the root, or was paused itself, and so on. The cause of a
+// queue is a pause rather than congestion if more than half of the queue would not exist without the pause, with the
+// same arrivals.
 //
-// New makes a Recorder, which is the engine's Tracer. Finish ends its record, Check is the invariant of the sums,
-// Result what it comes to. What is recorded of a port or of one end of a flow is its partition's: several workers may
-// record at once, and results do not depend on them. Nothing of the run depends on the recorder.
+// New returns a Recorder, which implements the engine's Tracer. Finish ends its record, Check tests that the parts add
+// up, and Result returns the results. The data about a port, or about one end of a flow, belong to its partition, so
+// several workers can record at once, and results do not depend on them. The recorder does not influence the run.
 package provenance

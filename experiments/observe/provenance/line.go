@@ -6,66 +6,66 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// priorities is how many PFC has.
+// priorities counts the priorities of PFC.
 const priorities = 8
 
-// control is the class of all frames but data.
+// control numbers the class of all frames except data.
 const control = 0
 
-// line is what is known of a port: for how long it has been sending whose frames, and when it was paused. It belongs to
-// the port's partition.
+// line records for how long a port has sent frames of each class, and when it was paused. It belongs to the port's
+// partition.
 type line struct {
-	total     vtime.Time   // serialising, of frames begun
-	classes   []vtime.Time // of it, by class
+	total     vtime.Time   // time spent on frames whose transmission has started
+	classes   []vtime.Time // the same by class
 	busyUntil vtime.Time
 	last      int16 // class of the last frame
 
 	// Of a switch's egress.
-	queued  vtime.Time // to serialise what is in the queue
-	virtual vtime.Time // when the queue would be empty had the port never been paused
+	queued  vtime.Time // time to send the frames in the queue
+	virtual vtime.Time // time at which the queue would be empty if the port had never been paused
 	bytes   []int64    // in the queue, by class
-	owed    []int64    // at each PAUSE of which this queue was the root, the same, added up; nil: it never was
+	blamed  []int64    // sum of bytes at the PAUSEs whose root was this queue; nil: it never was one
 
-	holds  []hold
-	active [priorities]int32 // number of the present hold, by priority; 0: none
-	first  map[uint64]int32  // by chain, the number of the first hold that has it
-	came   bearing           // of the last control frame that has come
+	holds    []hold
+	active   [priorities]int32 // number of the current hold, by priority; 0: none
+	first    map[uint64]int32  // by chain, the number of its first hold
+	received bearing           // from the last received control frame
 
-	accounts [priorities][]int64 // of a switch's ingress: bytes that wait, by egress; nil: there never were any
-	pausings []pausing           // PAUSEs that the port has had built
-	latest   bearing             // the last of them, of data's priority
+	accounts [priorities][]int64 // of a switch's ingress: waiting bytes, by egress; nil: there never were any
+	pausings []pausing           // PAUSEs that the port has built
+	latest   bearing             // the last of them with data's priority
 
-	log []sent // of a host's port: for as long as a flow may have to know
-	cut int    // length of log at which it is cut next
+	log []sent // of a host's port: as far back as a flow may need it
+	cut int    // length of log at which it is next shortened
 }
 
-// sent is a frame that a host's port has begun to send.
+// sent represents a frame that a host's port has started to send.
 type sent struct {
 	from, to vtime.Time
 	class    int16
 }
 
-// hold is a time for which a port was paused, by one PAUSE: one that renews it begins another.
+// hold represents an interval during which one PAUSE stopped a port. A PAUSE that renews it starts another hold.
 type hold struct {
-	from, to vtime.Time // to: when it runs out, unless it is ended before
-	told     vtime.Time // when what began it left the far end
-	// The line's total at both; after is known once it has ended.
+	from, to vtime.Time // to: when it expires, unless it ends earlier
+	sentAt   vtime.Time // time at which the PAUSE left the far end
+	// The line's total at both ends of the interval; after is set once it has ended.
 	before, after vtime.Time
 	priority      uint8
 	over          bool
-	by            int32  // number, from 1, of the far end's pausing that began it; 0: it is to be looked for
-	chain         uint64 // of that; 0: not known
-	alike         int32  // number of the first hold of the port because of the same chain
+	by            int32  // number, from 1, of the far end's pausing that caused it; 0: unknown so far
+	chain         uint64 // of that pausing; 0: unknown
+	firstSame     int32  // number of the port's first hold with the same chain
 }
 
-// bearing is what a control frame bears of the PAUSE of data's priority that its port had built last. It travels with
-// the frame, for what is known of a port is its partition's alone.
+// bearing identifies the last PAUSE of data's priority that the sender of a control frame has built. It travels with
+// the frame, because only a port's own partition may read the records of the port.
 type bearing struct {
 	by    int32
 	chain uint64
 }
 
-// mix returns a hash of a chain of causes, by that of what it is because of.
+// mix returns a hash of a chain of causes, from the hash of the rest of the chain.
 func mix(h uint64, values ...uint64) uint64 {
 	for _, v := range values {
 		h = splitmix.At(h, v)
@@ -73,10 +73,10 @@ func mix(h uint64, values ...uint64) uint64 {
 	return max(h, 1)
 }
 
-// sentBy returns the time for which the port has been sending by t, not before its last frame began.
+// sentBy returns the time that the port has spent sending until t, not before its last frame started.
 func (l *line) sentBy(t vtime.Time) vtime.Time { return l.total - max(0, l.busyUntil-t) }
 
-// expire ends holds that have run out by now. It comes before anything else happens to a port.
+// expire ends holds that have expired by now. It is called before anything else happens to a port.
 func (l *line) expire(now vtime.Time) {
 	for p, n := range l.active {
 		if n == 0 {
@@ -88,20 +88,20 @@ func (l *line) expire(now vtime.Time) {
 	}
 }
 
-// hold begins one, unless it is that without an end which there is: for want of credits.
-func (l *line) hold(now vtime.Time, priority uint8, until, told vtime.Time, by bearing) {
+// hold starts a hold, unless one without an end exists already: for lack of credits.
+func (l *line) hold(now vtime.Time, priority uint8, until, sentAt vtime.Time, by bearing) {
 	if n := l.active[priority]; n != 0 && l.holds[n-1].to == until {
 		return
 	}
 	l.free(now, priority)
 	n := int32(len(l.holds) + 1)
 	h := hold{
-		from: now, to: until, told: told, before: l.sentBy(now), priority: priority, by: by.by, chain: by.chain,
-		alike: n,
+		from: now, to: until, sentAt: sentAt, before: l.sentBy(now), priority: priority, by: by.by, chain: by.chain,
+		firstSame: n,
 	}
 	if h.chain != 0 {
 		if first, known := l.first[h.chain]; known {
-			h.alike = first
+			h.firstSame = first
 		} else {
 			if l.first == nil {
 				l.first = map[uint64]int32{}
@@ -128,9 +128,9 @@ func (l *line) begin(now vtime.Time, serialisation vtime.Time, class int16) {
 	l.busyUntil, l.last = now+serialisation, class
 }
 
-// owedTo returns the hold to which the queue of a switch's port is owed: more than half of it would not be there had
-// the port never been paused while as much came. 0: the port was congested.
-func (l *line) owedTo(now vtime.Time, priority uint8) int32 {
+// queueCause returns the hold that caused the queue of a switch's port: without it, and with the same arrivals, more
+// than half of the queue would be gone. 0: the port was congested.
+func (l *line) queueCause(now vtime.Time, priority uint8) int32 {
 	queue, anyway := l.queued+max(0, l.busyUntil-now), max(0, l.virtual-now)
 	if queue <= 2*anyway {
 		return 0
@@ -140,23 +140,24 @@ func (l *line) owedTo(now vtime.Time, priority uint8) int32 {
 	}
 	for n := len(l.holds); n > 0; n-- {
 		if h := &l.holds[n-1]; h.priority == priority {
-			return h.alike
+			return h.firstSame
 		}
 	}
 	return 0
 }
 
-// present returns the hold that a port is in, or the first that is like it; 0: it is in none.
+// present returns the first hold with the chain of a port's current hold; 0: the port is not paused.
 func (l *line) present(priority uint8) int32 {
 	n := l.active[priority]
 	if n == 0 {
 		return 0
 	}
-	return l.holds[n-1].alike
+	return l.holds[n-1].firstSame
 }
 
-// pausedFor calls f with each hold of a priority that overlaps from..now, or the first that is like it, the last first,
-// and for how long the port stood still in it. sentBy are the line's totals at both.
+// pausedFor calls f for each hold of a priority that overlaps from..now, the last first, with the first hold of the
+// same chain, and with the time for which the port was stopped. sentFrom and sentNow are the line's totals at both
+// times.
 func (l *line) pausedFor(from, now, sentFrom, sentNow vtime.Time, priority uint8, f func(n int32, t vtime.Time)) {
 	for n := len(l.holds); n > 0; n-- {
 		h := &l.holds[n-1]
@@ -175,12 +176,12 @@ func (l *line) pausedFor(from, now, sentFrom, sentNow vtime.Time, priority uint8
 			b, sentB = h.to, h.after
 		}
 		if t := b - a - (sentB - sentA); t > 0 {
-			f(h.alike, t)
+			f(h.firstSame, t)
 		}
 	}
 }
 
-// account adds bytes of a frame to what an ingress port holds for an egress, of so many that the switch has.
+// account adds bytes of a frame to the account of an ingress port for an egress port, of a switch with so many ports.
 func (l *line) account(priority uint8, egress, ports int, bytes int64) {
 	if l.accounts[priority] == nil {
 		l.accounts[priority] = make([]int64, ports)
@@ -188,16 +189,16 @@ func (l *line) account(priority uint8, egress, ports int, bytes int64) {
 	l.accounts[priority][egress] += bytes
 }
 
-// journey is what is known of a frame's way, in its note.
+// journey records a frame's path and times, in the frame's note.
 type journey struct {
 	flow   int32
 	class  int16
-	answer bool       // of an ACK or NAK: its steps begin with the packet's that it answers
-	at     vtime.Time // up to which its time is in steps
+	answer bool       // of an ACK or NAK: its steps start with those of the packet that it answers
+	at     vtime.Time // end of the time covered by steps
 	steps  []step
-	signal Signal // of data: the mark that it got; else what it tells
+	signal Signal // of data: its mark; otherwise the signal that it carries
 	bears  bearing
-	// As it joined the queue that it waits in.
+	// State when it joined the queue in which it waits.
 	serialisation vtime.Time
 	total         vtime.Time
 	classes       []vtime.Time
@@ -241,7 +242,7 @@ func (j *journey) join(now vtime.Time, l *line) {
 	j.classes[l.last] -= max(0, l.busyUntil-now)
 }
 
-// leave adds what the frame has waited for at a port that it now leaves.
+// leave adds the frame's waiting time at a port that it now leaves.
 func (j *journey) leave(now vtime.Time, port int32, l *line, priority uint8) {
 	rest := now - j.at
 	if rest == 0 {
@@ -261,8 +262,8 @@ func (j *journey) leave(now vtime.Time, port int32, l *line, priority uint8) {
 	j.at = now
 }
 
-// worst returns the port at which the frame has waited longest on its way to the receiver, and the hold that this
-// was owed to; port -1: it has not waited anywhere.
+// worst returns the port at which the frame waited longest on its path to the receiver, and the hold that caused the
+// wait; port -1: it has not waited anywhere.
 func (j *journey) worst() (port, hold int32) {
 	port = -1
 	var most, here, longest vtime.Time

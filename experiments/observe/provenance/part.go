@@ -2,83 +2,84 @@ package provenance
 
 import "github.com/pausenet/pausenet/vtime"
 
-// Stage says what a flow was about when it waited.
+// Stage tells what a flow was doing when it waited.
 type Stage uint8
 
 // Stages.
 const (
-	Sending   Stage = iota // a packet was to leave its sender
-	Awaiting               // the window was closed, or nothing was granted: an ACK, or a grant, was awaited
-	Repairing              // nothing more could be sent: a NAK was awaited, or the retransmission timeout
-	Finishing              // all had been sent: the way of the packet whose ACK ended the flow, and that ACK's
+	Sending   Stage = iota // it waited to send a packet
+	Awaiting               // its window was closed, or nothing was granted: it waited for an ACK, or a grant
+	Repairing              // it had nothing more to send: it waited for a NAK, or the retransmission timeout
+	Finishing              // everything was sent: the paths of the packet whose ACK ended the flow, and of that ACK
 	Stages
 )
 
-// What says what took the time.
+// What tells how the time was spent.
 type What uint8
 
-// Whats. Those up to Buffered are at a port.
+// Values of What. Those up to Buffered happen at a port.
 const (
 	Serialising What = iota // onto the link
-	Propagating             // along it
+	Propagating             // along the link
 	Queued                  // behind other frames
-	Paused                  // PFC, or a want of credits, paused the port
-	Stopped                 // the port did not send though nothing paused it: its link was down
+	Paused                  // PFC, or a lack of credits, paused the port
+	Stopped                 // the port did not send although nothing paused it: its link was down
 	Buffered                // in a slow receiver's buffer
-	Pacing                  // by the congestion control's rate, which was below the line's
-	// by its window, with no ACK to tell where the time went: something else opened it, or nothing yet
+	Pacing                  // by the congestion control's rate, which was below line rate
+	// by the closed window, without an ACK that shows where the time went: something else opened the window, or nothing
+	// yet
 	Closed
-	Timeout    // the retransmission timeout ran
-	Unanswered // the run ended before the answer came
-	// its receiver had granted it nothing: others had their turns, or it had its own at the rate of the port
+	Timeout    // until the retransmission timeout
+	Unanswered // the run ended before the answer arrived
+	// its receiver had granted it nothing: other flows had their turns, or its own grants followed the port's rate
 	Ungranted
 	Whats
 )
 
-// SignalKind is what a congestion control lowers its rate or window for.
+// SignalKind tells why a congestion control lowers its rate or window.
 type SignalKind uint8
 
 // Kinds of signals.
 const (
 	NoSignal  SignalKind = iota
-	Start                // none yet: the rate or window that the flow began with
+	Start                // none yet: the initial rate or window
 	CNP                  // a congestion notification packet, for a mark
 	Echo                 // an ACK that echoed a mark
 	CNM                  // a congestion notification message of a switch (DCON)
-	Delay                // an ACK, by its round trip: the port at which that waited longest
-	Telemetry            // an ACK, by what switches wrote into its packet; the port likewise
+	Delay                // an ACK, by its RTT, with the port at which it waited longest
+	Telemetry            // an ACK, by the telemetry in its packet, with the same port
 	NAK                  // go-back-N
 	TimedOut             // the retransmission timeout
-	Own                  // a timer of its own, or a packet that it sent
+	Own                  // the control's own timer, or a packet that it sent
 	SignalKinds
 )
 
-// Signal is what had a congestion control lower its rate or its window last.
+// Signal represents the last event that made a congestion control lower its rate or its window.
 type Signal struct {
 	Kind SignalKind
-	Hold int32 // number of the port's hold that its queue was owed to; 0: none
-	Port int32 // the port that it came from, or -1
+	Hold int32 // number of the port's hold that caused its queue; 0: none
+	Port int32 // its port, or -1
 }
 
-// Part is what some of a flow's time is owed to, as it is kept while the run goes on.
+// Part identifies a part of a flow's time, as recorded during the run.
 type Part struct {
-	Stage  Stage
-	What   What
-	Again  bool // while the flow sent again what it had sent
-	Answer bool // on the way of an ACK
-	Class  int16
-	Port   int32 // -1: none
-	Hold   int32 // Paused: the number of the port's hold; Queued: of the one that the queue was owed to, 0: none
-	Signal Signal
+	Stage         Stage
+	What          What
+	Retransmitted bool // while the flow retransmitted
+	Answer        bool // on the path of an ACK
+	Class         int16
+	Port          int32 // -1: none
+	Hold          int32 // Paused: the number of the port's hold; Queued: the number of the hold that caused the queue, 0: none
+	Signal        Signal
 }
 
-// Entry is the time that is owed to a part.
+// Entry holds the time of a part.
 type Entry struct {
 	Part
 	Time vtime.Time
 }
 
-// step is part of a frame's way.
+// step represents a part of a frame's path.
 type step struct {
 	what   What
 	answer bool

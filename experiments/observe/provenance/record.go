@@ -21,8 +21,8 @@ type Recorder struct {
 
 var _ engine.Tracer = (*Recorder)(nil)
 
-// New returns a recorder for flows of some classes, from 1 up to classes, by flow. What waits behind others waits
-// behind a class; 0 are all frames but data. Data is of the given priority.
+// New returns a recorder for flows of some classes, numbered from 1 to classes. Waiting time in a queue is assigned to
+// the class of the frames ahead; class 0 covers all frames except data. Data has the given priority.
 func New(plan *topologies.Plan, priority uint8, classOf []int16, classes int) *Recorder {
 	r := &Recorder{
 		plan: plan, priority: priority, classOf: classOf, classes: classes + 1,
@@ -48,14 +48,14 @@ func (r *Recorder) NIC(index int) hostagent.Recorder {
 	return &nic{Recorder: r, port: int32(port), line: &r.lines[port]}
 }
 
-// Built records a frame that a switch's pipeline has built. One that is not flow control is a CNM of the queue at
+// Built records a frame that a switch's pipeline has built. A frame that is not flow control is a CNM of the queue at
 // which it was built.
 func (r *Recorder) Built(now vtime.Time, port int, f *frame.Frame) {
 	l := &r.lines[port]
 	l.expire(now)
 	j := journeyOf(f)
 	j.begin(now, -1, control)
-	j.signal = Signal{CNM, l.owedTo(now, r.priority), int32(port)}
+	j.signal = Signal{CNM, l.queueCause(now, r.priority), int32(port)}
 }
 
 // Enqueued records a frame that joins a switch's queue.
@@ -66,7 +66,7 @@ func (r *Recorder) Enqueued(now vtime.Time, port int, f *frame.Frame, serialisat
 	l, j := &r.lines[port], journeyOf(f)
 	l.expire(now)
 	j.join(now, l)
-	j.hold, j.serialisation, j.at = l.owedTo(now, f.Priority), serialisation, now
+	j.hold, j.serialisation, j.at = l.queueCause(now, f.Priority), serialisation, now
 	l.queued += serialisation
 	l.virtual = max(now, l.virtual) + serialisation
 	l.bytes[j.class] += int64(f.Length)
@@ -120,7 +120,7 @@ func (r *Recorder) Departed(now vtime.Time, port int, f *frame.Frame, serialisat
 		r.senders[j.flow].own = now + serialisation
 	}
 	l.sends(now, serialisation, j.class)
-	j.hold = l.owedTo(now, f.Priority)
+	j.hold = l.queueCause(now, f.Priority)
 	j.add(step{what: Serialising, port: int32(port), time: serialisation})
 	j.at = now + serialisation
 }
@@ -136,7 +136,7 @@ func (l *line) sends(now, serialisation vtime.Time, class int16) {
 func (r *Recorder) Arrived(now vtime.Time, port int, f *frame.Frame) {
 	j := journeyOf(f)
 	if f.Control {
-		r.lines[r.plan.Ports[port].Peer].came = j.bears
+		r.lines[r.plan.Ports[port].Peer].received = j.bears
 		return
 	}
 	j.add(step{what: Propagating, port: int32(port), time: now - j.at})
@@ -148,18 +148,18 @@ func (r *Recorder) Marked(now vtime.Time, port int, f *frame.Frame, left bool) {
 	j := journeyOf(f)
 	hold := j.hold
 	if !left {
-		hold = r.lines[port].owedTo(now, f.Priority)
+		hold = r.lines[port].queueCause(now, f.Priority)
 	}
 	j.signal = Signal{Echo, hold, int32(port)}
 }
 
 // Paused records that a port may not send frames of a priority.
-func (r *Recorder) Paused(now vtime.Time, port int, priority uint8, until, told vtime.Time) {
+func (r *Recorder) Paused(now vtime.Time, port int, priority uint8, until, sentAt vtime.Time) {
 	l, by := &r.lines[port], bearing{}
 	if priority == r.priority && until != vtime.Never { // what a port without credits waits for has not come
-		by = l.came
+		by = l.received
 	}
-	l.hold(now, priority, until, told, by)
+	l.hold(now, priority, until, sentAt, by)
 }
 
 // Freed records that the port may send frames of the priority again.
@@ -182,7 +182,7 @@ func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.
 			e := &r.lines[p.egress]
 			e.expire(now)
 			if p.hold = e.present(priority); p.hold == 0 {
-				p.hold = e.owedTo(now, priority)
+				p.hold = e.queueCause(now, priority)
 			}
 			if p.hold == 0 {
 				e.blame()
@@ -201,7 +201,7 @@ func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.
 	}
 }
 
-// chain returns a hash of what a PAUSE is because of, to the root: equal ones have equal chains.
+// chain returns a hash of the causes of a PAUSE, up to the root: equal causes have equal chains.
 func (r *Recorder) chain(port int, p *pausing) uint64 {
 	h := mix(uint64(p.why), uint64(port), uint64(p.egress))
 	if p.egress < 0 || p.hold == 0 {
@@ -214,12 +214,12 @@ func (r *Recorder) chain(port int, p *pausing) uint64 {
 	return mix(h, before.chain)
 }
 
-// blame takes note of whose frames a queue has that is the root of a PAUSE.
+// blame records whose frames fill the queue that is the root of a PAUSE.
 func (l *line) blame() {
-	if l.owed == nil {
-		l.owed = make([]int64, len(l.bytes))
+	if l.blamed == nil {
+		l.blamed = make([]int64, len(l.bytes))
 	}
 	for class, n := range l.bytes {
-		l.owed[class] += n
+		l.blamed[class] += n
 	}
 }

@@ -20,10 +20,10 @@ func (s *sender) end(state senderState) {
 	s.parts = nil
 }
 
-// compare orders parts, so that what is numbered as they come has the same number in every run.
+// compare orders parts, so that each has the same number in every run.
 func (p Part) compare(q Part) int {
 	return cmp.Or(
-		cmp.Compare(p.Stage, q.Stage), compareFlags(p.Again, q.Again), compareFlags(p.Answer, q.Answer),
+		cmp.Compare(p.Stage, q.Stage), compareFlags(p.Retransmitted, q.Retransmitted), compareFlags(p.Answer, q.Answer),
 		cmp.Compare(p.What, q.What),
 		cmp.Compare(p.Port, q.Port), cmp.Compare(p.Class, q.Class), cmp.Compare(p.Hold, q.Hold),
 		cmp.Compare(p.Signal.Kind, q.Signal.Kind), cmp.Compare(p.Signal.Port, q.Signal.Port),
@@ -41,8 +41,8 @@ func compareFlags(a, b bool) int {
 	return -1
 }
 
-// Finish ends the record at the end of the run. It comes before Result and Check. queued tells of each frame that waits
-// in a switch's queue then, with the port.
+// Finish ends the record at the end of the run. Call it before Result and Check. queued calls a function for each frame
+// that then waits in a switch's queue, with the port.
 func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Frame))) {
 	oldest := r.oldest(now, queued)
 	for flow := range r.senders {
@@ -73,8 +73,8 @@ func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Fr
 	}
 }
 
-// oldest are, of the flows that wait for an answer at the end, the journeys up to then of what waits in a queue: of
-// several the one that began first, whose answer would be the next.
+// oldest returns, for flows that wait for an answer at the end, the journey so far of a frame of theirs in a queue. If
+// there are several, it is the one that started first, whose answer would arrive next.
 func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Frame))) map[int32]*journey {
 	all, began := map[int32]*journey{}, map[int32]vtime.Time{}
 	queued(func(port int, f *frame.Frame) {
@@ -165,7 +165,7 @@ func (r *Recorder) Result() *Record {
 
 func (r *Recorder) share(p Part, cause func(port, hold int32) int32) Share {
 	x := Share{
-		Stage: p.Stage, What: p.What, Again: p.Again, Answer: p.Answer, Class: p.Class, Port: p.Port, Cause: -1,
+		Stage: p.Stage, What: p.What, Retransmitted: p.Retransmitted, Answer: p.Answer, Class: p.Class, Port: p.Port, Cause: -1,
 		Signal: p.Signal.Kind, SignalPort: -1, SignalCause: -1,
 	}
 	if p.What == Paused || p.What == Queued && r.isSwitch(int(p.Port)) {
@@ -179,7 +179,7 @@ func (r *Recorder) share(p Part, cause func(port, hold int32) int32) Share {
 
 func (x Share) compare(y Share) int {
 	return cmp.Or(
-		cmp.Compare(x.Stage, y.Stage), compareFlags(x.Again, y.Again), compareFlags(x.Answer, y.Answer),
+		cmp.Compare(x.Stage, y.Stage), compareFlags(x.Retransmitted, y.Retransmitted), compareFlags(x.Answer, y.Answer),
 		cmp.Compare(x.What, y.What),
 		cmp.Compare(x.Port, y.Port), cmp.Compare(x.Class, y.Class), cmp.Compare(x.Cause, y.Cause),
 		cmp.Compare(x.Signal, y.Signal), cmp.Compare(x.SignalPort, y.SignalPort), cmp.Compare(x.SignalCause, y.SignalCause),

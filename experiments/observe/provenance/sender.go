@@ -10,43 +10,43 @@ type senderState uint8
 
 const (
 	idle    senderState = iota // not started
-	waiting                    // for its pace, or for the NIC's port
-	blocked                    // by its window
-	drained                    // everything is sent
+	waiting                    // for its pacing, or for the NIC's port
+	blocked                    // closed window
+	drained                    // everything sent
 	done
 )
 
-// sender is what is known of a flow at its source. It belongs to the source's partition.
+// sender holds the state of a flow at its source. It belongs to the source's partition.
 type sender struct {
-	state    senderState
-	again    bool       // it sends what it has sent
-	from     vtime.Time // when it started
-	cursor   vtime.Time // up to which its time is in parts
-	eligible vtime.Time // when its next packet may leave
-	own      vtime.Time // until when its last packet takes the port
-	signal   Signal     // what lowered the rate last
-	pacing   Signal     // the same as the next packet was timed
-	mark     Signal     // that an ACK has echoed since
-	parts    map[Part]vtime.Time
-	entries  []Entry // in place of parts, once it has ended
-	nic      *nic
+	state          senderState
+	retransmitting bool       // it retransmits
+	from           vtime.Time // time of its start
+	cursor         vtime.Time // end of the time covered by parts
+	eligible       vtime.Time // earliest time of its next packet
+	own            vtime.Time // end of its last packet on the port
+	signal         Signal     // the last reason for a lower rate
+	pacing         Signal     // the same when the next packet was timed
+	mark           Signal     // the last mark echoed by an ACK since then
+	parts          map[Part]vtime.Time
+	entries        []Entry // replaces parts once the flow has ended
+	nic            *nic
 }
 
-// receiver is what is known of a flow at its destination, whose partition it belongs to.
+// receiver holds the state of a flow at its destination. It belongs to the destination's partition.
 type receiver struct {
-	mark Signal // the last that came
-	echo Signal // the last that the next ACK tells of
+	mark Signal // the last received mark
+	echo Signal // the mark that the next ACK echoes
 }
 
-// nic is told of a host's flows.
+// nic records events of a host's flows.
 type nic struct {
 	*Recorder
 	port     int32
 	line     *line
 	live     []int32  // flows that have started and not ended
-	current  *journey // of the packet that is dealt with; nil: none is
+	current  *journey // of the packet in process; nil: none
 	kind     wire.Kind
-	int      bool // it has telemetry
+	int      bool // the packet has telemetry
 	timedOut bool
 }
 
@@ -54,7 +54,7 @@ func (s *sender) add(p Part, t vtime.Time) {
 	if t == 0 {
 		return
 	}
-	p.Again = s.again
+	p.Retransmitted = s.retransmitting
 	s.parts[p] += t
 }
 
@@ -67,7 +67,7 @@ func (n *nic) Started(now vtime.Time, flow int, eligible vtime.Time) {
 	n.live = append(n.live, int32(flow))
 }
 
-// advance adds what the flow has waited for at its NIC up to now.
+// advance adds the flow's waiting time at its NIC up to now.
 func (n *nic) advance(now vtime.Time, s *sender) {
 	if own := min(s.own, now); own > s.cursor {
 		s.add(Part{What: Serialising, Port: n.port}, own-s.cursor)
@@ -82,11 +82,11 @@ func (n *nic) advance(now vtime.Time, s *sender) {
 	}
 }
 
-// wait adds what the port has done since the flow's packet might have left. A new packet would have waited as long as
-// one that is sent again.
+// wait adds the port's activity since the flow's packet became eligible. A new packet would have waited as long as a
+// retransmitted one.
 func (n *nic) wait(now vtime.Time, s *sender) {
-	l, again := n.line, s.again
-	s.again = false
+	l, retransmitting := n.line, s.retransmitting
+	s.retransmitting = false
 	l.expire(now)
 	var busy vtime.Time
 	for i := len(l.log) - 1; i >= 0 && l.log[i].to > s.cursor; i-- {
@@ -102,10 +102,10 @@ func (n *nic) wait(now vtime.Time, s *sender) {
 		rest -= t
 	})
 	s.add(Part{What: Stopped, Port: n.port}, rest)
-	s.cursor, s.again = now, again
+	s.cursor, s.retransmitting = now, retransmitting
 }
 
-// shorten forgets of the port's log what no flow will ask for.
+// shorten removes entries of the port's log that no flow needs any more.
 func (n *nic) shorten() {
 	l := n.line
 	if len(l.log) < l.cut {
@@ -126,9 +126,9 @@ func (n *nic) shorten() {
 }
 
 // Sent records a data packet as it leaves.
-func (n *nic) Sent(now vtime.Time, flow int, f *frame.Frame, again, last bool) {
+func (n *nic) Sent(now vtime.Time, flow int, f *frame.Frame, retransmitted, last bool) {
 	s := &n.senders[flow]
-	s.again = again
+	s.retransmitting = retransmitted
 	n.advance(now, s)
 	s.state = waiting
 	if last {
@@ -163,8 +163,8 @@ func (n *nic) Opened(now vtime.Time, flow int) {
 	s.state = waiting
 }
 
-// await adds the time for which the flow has waited for the answer that is dealt with: where that has been. Without one
-// it is another.
+// await adds the time for which the flow waited for the answer in process, by the steps of that answer. Without an
+// answer, without names the reason.
 func (n *nic) await(now vtime.Time, s *sender, stage Stage, without What) {
 	end, signal := now, Signal{Port: -1}
 	if stage == Awaiting {
@@ -177,8 +177,8 @@ func (n *nic) await(now vtime.Time, s *sender, stage Stage, without What) {
 	s.cursor = end
 }
 
-// follow adds as much of a journey that is at its present step at now as there is since the cursor, and returns from
-// when on that is.
+// follow adds the last steps of a journey that has its present step at now, as far back as the cursor. It returns the
+// start of the earliest step added.
 func (s *sender) follow(j *journey, now vtime.Time, stage Stage, signal Signal) vtime.Time {
 	for i := len(j.steps) - 1; i >= 0 && s.cursor < now; i-- {
 		x := &j.steps[i]
@@ -282,7 +282,7 @@ func (n *nic) Answered(now vtime.Time, flow int, f *frame.Frame, kind wire.Kind)
 // Done records that the flow has finished.
 func (n *nic) Done(now vtime.Time, flow int) {
 	s := &n.senders[flow]
-	s.again = false
+	s.retransmitting = false
 	n.await(now, s, Finishing, Unanswered)
 	s.end(done)
 	for i, f := range n.live {

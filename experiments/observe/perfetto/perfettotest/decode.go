@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// schema is what protos/perfetto/trace has of the messages that are written, as a FileDescriptorProto.
+// schema holds the definitions of the written messages in protos/perfetto/trace, as a FileDescriptorProto.
 const schema = `
 name: "trace.proto" package: "perfetto.protos" syntax: "proto2"
 message_type { name: "Trace"
@@ -54,15 +54,15 @@ enum_type { name: "Type" value { name: "TYPE_UNSPECIFIED" number: 0 } value { na
   value { name: "TYPE_SLICE_END" number: 2 } value { name: "TYPE_INSTANT" number: 3 } value { name: "TYPE_COUNTER" number: 4 } }
 `
 
-// Track is a track as it was described.
+// Track holds a track's descriptor.
 type Track struct {
 	Name, Unit string
-	Process    int // number; 0: it is none
+	Process    int // number; 0: the track is not a process
 	Parent     uint64
 	Counter    bool
 }
 
-// Event is one on a track. A slice has its beginning and its end.
+// Event holds one event on a track. A slice has one for its start and its end.
 type Event struct {
 	Type     string // TYPE_...
 	Track    uint64
@@ -74,14 +74,14 @@ type Event struct {
 	FlowEnds []uint64
 }
 
-// Trace is what was read.
+// Trace holds a decoded trace.
 type Trace struct {
 	Tracks map[uint64]Track
 	Events []Event // in their order in the file
 }
 
-// Read reads a trace and checks what any reader relies on: known fields only, tracks that come before what is on them,
-// slices of a track that do not overlap, and arrows that begin at one slice and end at a later one.
+// Read reads a trace and checks what readers rely on: only known fields, tracks before their events, slices of a track
+// that do not overlap, and arrows that start at one slice and end at a later one.
 func Read(data []byte) (*Trace, error) {
 	file := new(descriptorpb.FileDescriptorProto)
 	if err := prototext.Unmarshal([]byte(schema), file); err != nil {
