@@ -14,12 +14,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Options say what is drawn. Nil and zero choose the default.
+// Options selects the content of a picture. Nil and zero choose the default.
 type Options struct {
 	From, To *vtime.Time   // virtual time; default: around PAUSE, or the whole run
 	Length   time.Duration // of the animation; default: DefaultLength
 	Width    int           // in pixels; default: 960 for two runs, 640 for one
-	Rate     int           // frames a second; default: DefaultRate
+	Rate     int           // frames per second; default: DefaultRate
 }
 
 // Defaults and limits of Options.
@@ -29,11 +29,11 @@ const (
 	LeastWidth    = 320
 	MostWidth     = 1920
 	MostRate      = 50 // browsers slow faster ones down
-	// MostRuns limits the runs that are drawn side by side.
+	// MostRuns limits the number of runs drawn side by side.
 	MostRuns = 2
 
 	mostLength = 10 * time.Minute
-	mostBytes  = 1 << 29 // of all frames, at a byte a pixel
+	mostBytes  = 1 << 29 // of all frames, at one byte per pixel
 )
 
 // Result holds an encoded picture and the span of time that it shows.
@@ -58,8 +58,8 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// GIF draws runs, each a replay of package replay, over a stretch of virtual time. Unless the options choose the time,
-// the animation begins in the middle, where most ports are paused: its first frame is what a preview shows.
+// GIF draws runs, each a replay of package replay, over an interval of virtual time. Unless the options choose the
+// time, the animation starts in the middle, where most ports are paused: previews show its first frame.
 func GIF(title string, runs [][]byte, o Options) (*Result, error) {
 	s, err := newScene(title, runs, &o)
 	if err != nil {
@@ -109,7 +109,7 @@ func PNG(title string, runs [][]byte, o Options) (*Result, error) {
 	return &Result{b.Bytes(), nanoseconds(at), nanoseconds(at), 1}, err
 }
 
-// newScene decodes runs and decides what stands where.
+// newScene decodes runs and computes the layout.
 func newScene(title string, runs [][]byte, o *Options) (*scene, error) {
 	if len(runs) == 0 || len(runs) > MostRuns {
 		return nil, fmt.Errorf("%d runs: a picture has room for 1 to %d", len(runs), MostRuns)
@@ -135,7 +135,7 @@ func newScene(title string, runs [][]byte, o *Options) (*scene, error) {
 	}
 	s.scale = float64(cmp.Or(o.Width, int(s.width()))) / s.width()
 	s.choosePanel()
-	return s, s.stretch(o.From, o.To)
+	return s, s.chooseInterval(o.From, o.To)
 }
 
 // size returns how many pixels a frame has.

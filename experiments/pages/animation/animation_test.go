@@ -74,7 +74,7 @@ func red(picture image.Image, box image.Rectangle) (n int) {
 	return n
 }
 
-// frames are the pictures that a GIF shows, one after the other.
+// frames returns the pictures that a GIF shows, one after the other.
 func frames(t *testing.T, data []byte) (all []*image.RGBA, delay []int) {
 	t.Helper()
 	g, err := gif.DecodeAll(bytes.NewReader(data))
@@ -170,7 +170,7 @@ func TestStretch(t *testing.T) {
 	}
 }
 
-// TestRefused: options that cannot be drawn are refused with what can be.
+// TestRefused checks that impossible options are refused with the possible ones.
 func TestRefused(t *testing.T) {
 	run := replayOf(t, burst, "dcqcn", false)
 	at := func(t vtime.Time) *vtime.Time { return &t }
@@ -277,7 +277,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestDocumented: the README shows the animation that make pictures writes, which is small enough for it.
+// TestDocumented checks that the README shows the animation written by `make pictures`, and that it is small enough.
 func TestDocumented(t *testing.T) {
 	info, err := os.Stat("../../../docs/figures/dcon-burst.gif")
 	if err != nil {

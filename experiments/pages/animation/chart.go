@@ -8,25 +8,25 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// chart is a panel of a run's report over the time of the picture.
+// chart draws a panel of a run's report over the time of the picture.
 type chart struct {
 	panel  *scenario.PanelView
 	points plotted
 	spans  []scenario.SpanView
 
-	left, top, right, bottom float64 // of its axes
+	left, top, right, bottom float64 // ends of its axes
 	legendLeft               float64
 	from, to, most           float64
 	unit                     []units.Unit
 }
 
-// mostSeries is how many series a chart shows: no more fit into its legend.
+// mostSeries limits the series of a chart: no more fit into its legend.
 const mostSeries = 3
 
 // shown returns how many of the panel's series are drawn.
 func (c *chart) shown() int { return min(mostSeries, len(c.points.x)) }
 
-// place decides where the chart is, in a column, and its scales, which all runs share.
+// place computes the position of the chart in a column, and its scales, which all runs share.
 func (c *chart) place(s *scene, left, top float64) {
 	c.left, c.right = left+margin+axisWide, left+s.column-margin-6
 	c.top, c.bottom = top+s.chartHead+4, top+s.chartHead+chartHigh
@@ -53,7 +53,7 @@ func (c *chart) place(s *scene, left, top float64) {
 func (c *chart) x(t float64) float64 { return c.left + (t-c.from)/(c.to-c.from)*(c.right-c.left) }
 func (c *chart) y(v float64) float64 { return c.bottom - v/c.most*(c.bottom-c.top) }
 
-// drawStill draws what all moments have: spans, axes and the legend.
+// drawStill draws the parts that do not change with time: spans, axes and the legend.
 func (c *chart) drawStill(s *scene) {
 	p := s.pen
 	p.text(c.panel.Title, point{c.left - axisWide, c.top - 4 - s.chartHead + 12}, 12.5, true, ink, leftOf)
@@ -88,9 +88,9 @@ func (c *chart) drawStill(s *scene) {
 	}
 }
 
-// Widths of a series' entry in the legend. The value's place is as wide as the widest, so that nothing moves.
+// Widths of a series' entry in the legend. The value has room for the widest one, so that nothing moves.
 const (
-	entryWide  = 82.0 // of the value, and the gap behind it
+	entryWide  = 82.0 // width of the value, and the gap after it
 	sampleWide = 20.0
 )
 
@@ -147,7 +147,7 @@ func (c *chart) draw(p *pen, t float64, whole bool) {
 	p.line(ink, 1.2, nil, point{x, c.top}, point{x, c.bottom})
 }
 
-// partLength is how many points a line is stroked at once with: the rasteriser takes long over a line that goes up and
+// partLength limits the points of a line that are stroked at once: the rasteriser is slow for a line that goes up and
 // down often.
 const partLength = 60
 

@@ -19,7 +19,7 @@ var (
 	queued     = rgb(0xd97706)
 	halted     = rgb(0xc81e1e)
 	way        = rgb(0xffe08a)
-	// busy are the colours of links, by how much they send.
+	// busy lists the colours of links, by utilisation.
 	busy = []color.RGBA{
 		rgb(0xcfd8e1), rgb(0xb3cde3), rgb(0x8fbcdf), rgb(0x66a7d8), rgb(0x3d8fcb), rgb(0x1c76b9), rgb(0x0a5c9c),
 		rgb(0x06406f),
@@ -27,8 +27,7 @@ var (
 	series = []color.RGBA{rgb(0x0068a8), rgb(0xc04d00), rgb(0x00785a), rgb(0xa03d78), rgb(0x856000), rgb(0x6a4fc3)}
 )
 
-// palette has all colours of pictures, the first of which is transparent: those above, and as many mixtures as edges
-// need.
+// palette lists all colours of pictures: transparent first, then those above, and as many mixtures as edges need.
 var palette = mixtures()
 
 func mixtures() color.Palette {

@@ -12,12 +12,12 @@ type fabric struct {
 	*run
 	scene *scene
 	*layout
-	scale, x, y float64 // from the layout's units
+	scale, x, y float64 // conversion from the layout's units
 	lines       []wire  // by port
-	path        []int64 // that is marked
+	path        []int64 // the marked path
 }
 
-// wire is the line of a port's direction of a link: beside the other direction's, from the port to its peer.
+// wire represents the line of one direction of a link, from the port to its peer, beside the other direction's line.
 type wire struct {
 	point
 	to     point
@@ -25,7 +25,7 @@ type wire struct {
 	length float64
 }
 
-const largest = 1.7 // that the layout is drawn
+const largest = 1.7 // maximum scale of the layout
 
 func newFabric(s *scene, r *run, left, top, right, bottom float64) *fabric {
 	wide, high := right-left, bottom-top-16
@@ -140,7 +140,7 @@ func (f *fabric) drawPaused(ports []int, t float64) {
 	}
 }
 
-// Sizes of the bar of the longest queue.
+// Sizes of the bar for the longest queue.
 const (
 	barLength = 46.0
 	barWidth  = 7.0

@@ -7,13 +7,13 @@ import (
 	"image/gif"
 )
 
-// movie collects the frames of a GIF. Each holds what differs from the frame before.
+// movie collects the frames of a GIF. Each holds the difference from the previous frame.
 type movie struct {
 	gif.GIF
 	last *image.Paletted
 }
 
-// lastStays is how long the end of the stretch stays before its start follows, in hundredths of a second.
+// lastStays sets how long the last frame stays before the animation restarts, in hundredths of a second.
 const lastStays = 150
 
 // add appends a frame that stays for a number of hundredths of a second.
@@ -40,7 +40,7 @@ func (m *movie) add(frame *image.RGBA, delay int) {
 	m.last = now
 }
 
-// changed returns the smallest rectangle outside of which two pictures are equal.
+// changed returns the smallest rectangle that contains all differences between two pictures.
 func changed(a, b *image.Paletted) (box image.Rectangle) {
 	for y := a.Rect.Min.Y; y < a.Rect.Max.Y; y++ {
 		row := a.Pix[a.PixOffset(0, y):a.PixOffset(a.Rect.Max.X, y)]

@@ -18,14 +18,14 @@ type layout struct {
 	cellWide, cellHigh       float64
 }
 
-// box is a node's middle, and half its width and height.
+// box holds the centre of a node, and half its width and height.
 type box struct{ x, y, w, h float64 }
 
-// block is hosts that are cabled to the same switches, and those of these that no block before it has.
+// block holds hosts that are connected to the same switches, and those of the switches that no earlier block has.
 type block struct{ hosts, above []int }
 
 const (
-	mostNamed  = 48 // hosts; of more each is a dot
+	mostNamed  = 48 // hosts; with more, each host is a dot
 	switchGap  = 14.0
 	blockGap   = 26.0
 	upperGap   = 20.0
@@ -33,7 +33,7 @@ const (
 	leastTier  = 96.0
 )
 
-// newLayout fills a place of an aspect, width by height.
+// newLayout fills an area of the given aspect, width by height.
 func newLayout(r *run, aspect float64) *layout {
 	l := &layout{run: r, at: make([]box, len(r.Nodes))}
 	hosts, longestHost, longestSwitch := 0, 0, 0

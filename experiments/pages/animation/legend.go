@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// drawLegend draws one line that says what is drawn.
+// drawLegend draws one line that explains the symbols.
 func (s *scene) drawLegend(y float64) {
 	p := s.pen
 	const size = 12.0

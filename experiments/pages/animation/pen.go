@@ -18,11 +18,11 @@ type pen struct {
 	canvas *vgimg.Canvas
 	draw   draw.Canvas
 	image  *image.RGBA
-	scale  float64 // pixels of a unit
+	scale  float64 // pixels per unit
 	height float64 // in pixels
 }
 
-// point is a place.
+// point holds a position.
 type point struct{ x, y float64 }
 
 func (p point) plus(dx, dy float64) point { return point{p.x + dx, p.y + dy} }
@@ -32,7 +32,7 @@ func newPen(size image.Point, scale float64) *pen {
 	return &pen{c, draw.New(c), c.Image().(*image.RGBA), scale, float64(size.Y)}
 }
 
-// at returns a point on the canvas, whose y goes up.
+// at returns a point on the canvas, whose y axis points up.
 func (p *pen) at(a point) vg.Point {
 	return vg.Point{X: vg.Length(a.x * p.scale), Y: vg.Length(p.height - a.y*p.scale)}
 }
@@ -124,7 +124,7 @@ func (p *pen) style(size float64, bold bool, c color.Color, side text.XAlignment
 	return style
 }
 
-// text writes a line whose middle is at a's height.
+// text writes a line that is vertically centred at a.
 func (p *pen) text(s string, a point, size float64, bold bool, c color.Color, side text.XAlignment) {
 	p.draw.FillText(p.style(size, bold, c, side), p.at(a), s)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/replay"
 )
 
-// run is a replay that can be asked what was when. Times are in ns.
+// run holds a replay, and returns its state at any time. Times are in ns.
 type run struct {
 	*replay.Decoded
 	ports     []port
@@ -17,7 +17,7 @@ type run struct {
 	times     []int64
 	queue     [][]int64 // by row, at each sample, as sent
 	sent      [][]int64
-	samples   [][]int64 // whether a row's port is paused; used where there are no PFC frames
+	samples   [][]int64 // pause states by row; used if there are no PFC frames
 	pfc       [4][]int64
 	pauses    [][]pause // by port, in order
 	plots     []plotted // by panel
@@ -36,14 +36,14 @@ const (
 	pfcPause
 )
 
-// port is an end of a link, which sends to the other end.
+// port represents an end of a link, which sends to the other end.
 type port struct {
 	node, peerNode int
 	rate, delay    float64
-	row            int // -1: it was not sampled
+	row            int // -1 if it was not sampled
 }
 
-// pause is a time in which a port may not send.
+// pause represents an interval in which a port may not send.
 type pause struct{ from, to float64 }
 
 // plotted holds the points of a panel's series.
@@ -139,11 +139,11 @@ func (r *run) sample(t float64) int {
 	return sort.Search(len(r.times), func(i int) bool { return float64(r.times[i]) > t }) - 1
 }
 
-// pausedShown is the least share of the time since the last frame for which a port that is paused no longer is still
-// drawn as paused.
+// pausedShown sets the least fraction of the time since the previous frame for which a port must have been paused to be
+// drawn as paused although it no longer is.
 const pausedShown = 0.1
 
-// paused reports whether a port is drawn as paused at t, in a frame that comes step after the one before.
+// paused reports whether a port is drawn as paused at t, in a frame that follows the previous one after step.
 func (r *run) paused(id int, t, step float64) bool {
 	if len(r.pfc[pfcTime]) == 0 {
 		i, row := r.sample(t), r.ports[id].row
@@ -184,7 +184,7 @@ func (r *run) utilization(id int, t, step float64) float64 {
 		first)) * 8e9 / float64(r.times[last]-r.times[first]) / p.rate
 }
 
-// peak returns the longest queue of a stretch of time.
+// peak returns the longest queue in an interval.
 func (r *run) peak(from, to float64) int64 {
 	most := int64(0)
 	first, last := max(0, r.sample(from)), r.sample(to)

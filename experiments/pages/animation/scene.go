@@ -10,14 +10,14 @@ import (
 
 // Sizes in units.
 const (
-	narrowColumn = 480.0 // a run beside another
-	wideColumn   = 640.0 // a run alone
+	narrowColumn = 480.0 // width of a run beside another
+	wideColumn   = 640.0 // width of a single run
 	margin       = 14.0
 	titleHigh    = 44.0
 	captionHigh  = 26.0
 	fabricHigh   = 236.0
-	oneRow       = 24.0 // of a chart's title and legend beside it, or
-	twoRows      = 44.0 // below it
+	oneRow       = 24.0 // height of a chart's head with the legend beside the title
+	twoRows      = 44.0 // the same with the legend below it
 	chartHigh    = 104.0
 	axisHigh     = 20.0
 	legendHigh   = 30.0
@@ -29,26 +29,26 @@ type scene struct {
 	title     string
 	runs      []*run
 	from, to  float64
-	perSecond float64 // virtual time that a second of the animation shows, ns; 0: it is a still picture
+	perSecond float64 // virtual time per second of the animation, in ns; 0 for a still picture
 	column    float64 // width of a run
-	scale     float64 // pixels of a unit
+	scale     float64 // pixels per unit
 	chartHead float64 // oneRow or twoRows
 	step      float64 // virtual time between frames
 	peak      int64   // longest queue
 	fabrics   []*fabric
 	charts    []*chart
 	pen       *pen
-	still     []uint8 // pixels that all frames have
+	still     []uint8 // pixels that are equal in all frames
 }
 
-// quantities are what a plot may show, the best first.
+// quantities lists the quantities that a plot may show, best first.
 var quantities = []scenario.Quantity{
 	scenario.Throughput, scenario.SendingRate, scenario.QueueBytes,
 	scenario.IngressBytes,
 }
 
 // choosePanel selects the most informative panel of the report for each run's chart: goodput, else a rate, else a
-// queue, else what there is.
+// queue, else any panel.
 func (s *scene) choosePanel() {
 	panels := s.runs[0].Panels
 	best, rank := -1, math.MaxInt
@@ -81,7 +81,7 @@ func (s *scene) choosePanel() {
 	}
 }
 
-// highlighted returns the tag of the flow whose path is marked: the chart's first.
+// highlighted returns the tag of the flow whose path is marked: the first one of the chart.
 func (s *scene) highlighted() string {
 	if len(s.charts) == 0 {
 		return ""
@@ -103,7 +103,7 @@ func (s *scene) height() float64 {
 	return h
 }
 
-// prepare draws what all frames have, which come step apart.
+// prepare draws the parts that are equal in all frames. step is the virtual time between frames.
 func (s *scene) prepare(step float64) {
 	s.step = step
 	s.pen = newPen(s.size(), s.scale)
@@ -136,7 +136,7 @@ func (s *scene) prepare(step float64) {
 	s.still = slices.Clone(p.image.Pix)
 }
 
-// drawTitle draws the title and what the runs have in common, with room for the time at the right.
+// drawTitle draws the title and the runs' common settings, with room for the time at the right.
 func (s *scene) drawTitle(right float64) {
 	p := s.pen
 	const clockWide = 130.0

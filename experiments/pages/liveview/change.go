@@ -17,13 +17,13 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// mostAsked limits a request, and mostSaid the returned output of the fabric's shell.
+// mostAsked limits a request in bytes, and mostSaid the returned output of the fabric's shell.
 const mostAsked, mostSaid = 1 << 12, 1 << 16
 
-// change is a command of the fabric's shell that a page may use.
+// change describes a command of the fabric's shell that a page may use.
 type change struct {
 	name   string
-	fields []string // all of its fields; those in brackets are optional
+	fields []string // all fields; those in brackets are optional
 	line   func(of map[string]string) string
 }
 
@@ -139,9 +139,9 @@ func (h *head) check(c *change, field, value string) error {
 	return nil
 }
 
-// did is the reply to a change. A change that the fabric rejects is not an HTTP error, which a browser would log.
+// did holds the reply to a change. A change that the fabric rejects is not an HTTP error, which a browser would log.
 type did struct {
-	Line  string `json:"line"` // as the shell reads it
+	Line  string `json:"line"` // line of the shell
 	Said  string `json:"said,omitempty"`
 	Error string `json:"error,omitempty"`
 }

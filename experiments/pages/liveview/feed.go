@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// A feed keeps its last messages, for new and reconnecting pages: limits on their number and bytes.
+	// A feed keeps its last messages, for new and reconnecting pages. These limit their number and bytes.
 	mostKept      = 600
 	mostKeptBytes = 8 << 20
 	// mostReaders limits the number of pages open at once.
@@ -22,7 +22,7 @@ type feed struct {
 	called chan struct{} // a page has connected
 
 	mutex   sync.Mutex
-	kept    [][]byte // as sent; the first has the number first
+	kept    [][]byte // in order; the first has the number first
 	first   int
 	bytes   int
 	wake    chan struct{} // closed when a message arrives

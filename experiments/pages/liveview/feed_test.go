@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// TestFeed: a reader gets each message once; one that is behind what is kept goes on with that, and is waited for by
-// nobody.
+// TestFeed checks that a reader gets each message once, that a reader that has fallen behind continues with the oldest
+// message kept, and that no writer waits for it.
 func TestFeed(t *testing.T) {
 	f := newFeed()
 	_, last, wake, over := f.after(0)
@@ -104,7 +104,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestLine: a line of the shell whose verb is a node's name would be a program on that node.
+// TestLine checks that a line whose verb is a node's name is refused: the shell would run a program on that node.
 func TestLine(t *testing.T) {
 	h := &head{Nodes: []node{{Name: "link"}, {Name: "reboot"}, {Name: "x"}}}
 	if line, err := h.lineOf(map[string]string{"do": "link", "a": "reboot", "b": "x", "state": "down"}); err == nil {

@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// lookEvery is the minimum wall-clock time between two snapshots.
+	// lookEvery sets the minimum wall-clock time between two snapshots.
 	lookEvery = 250 * time.Millisecond
-	// rests is the pause after a snapshot, as a multiple of the time that it took, to spare large fabrics.
+	// rests sets the pause after a snapshot, as a multiple of its duration, to spare large fabrics.
 	rests = 10
-	// triesEvery is the pause after the fabric has not answered.
+	// triesEvery sets the pause after the fabric has not answered.
 	triesEvery = 2 * time.Second
 )
 

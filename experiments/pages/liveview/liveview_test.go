@@ -26,10 +26,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// timeout is against hanging alone.
+// timeout only prevents hanging.
 const timeout = 3 * time.Minute
 
-// fabric is one that is up, with its page.
+// fabric holds a live fabric with its page.
 type fabric struct {
 	*live.Fabric
 	page  *liveview.Page
@@ -123,13 +123,13 @@ func (f *fabric) ask(t *testing.T, method, path, body string, headers ...string)
 	return answer.StatusCode, string(data)
 }
 
-// message is one of the server's.
+// message holds one message of the server.
 type message struct {
 	ID, Kind string
 	Data     map[string]any
 }
 
-// stream reads what the server sends after a message, until stop says so or the server has ended.
+// stream reads the server's messages after a given one, until stop returns true or the server has ended.
 func (f *fabric) stream(t *testing.T, after string, stop func(m message) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -173,7 +173,8 @@ func (f *fabric) stream(t *testing.T, after string, stop func(m message) bool) {
 	}
 }
 
-// TestStream: what a page is told: the fabric, samples, events, and its end; one that comes back goes on where it was.
+// TestStream checks the messages to a page: the fabric, samples, events, and its end. A page that reconnects continues
+// where it was.
 func TestStream(t *testing.T) {
 	f := bringUp(t, "test-liveview-stream", "hall", false)
 	var kinds []string
@@ -217,8 +218,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestRefused: who has not the address, comes by another name or from another page, or would change what may only be
-// looked at.
+// TestRefused checks that the server refuses requests without the address, by another name, from another page, or for
+// changes on a read-only page.
 func TestRefused(t *testing.T) {
 	f := bringUp(t, "test-liveview-refused", "hall", false)
 	at := strings.Split(f.page.URL(), "/") // http: "" host token ""
@@ -260,7 +261,7 @@ func TestRefused(t *testing.T) {
 }
 
 // TestIdleConnectionsMakeRoom opens as many connections as the page may have, some after a request and some without
-// any, and asks for the page by another. The page's feed, which is a request under way, goes on.
+// any, and requests the page by another. The page's feed, a request in progress, continues.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	f := bringUp(t, "test-liveview-idle", "hall", false)
 	host := strings.Split(f.page.URL(), "/")[2]
@@ -310,8 +311,7 @@ func (f *fabric) open(t *testing.T, width, height int) *browser.Tab {
 	return b
 }
 
-// TestPage: the page shows the fabric as it is and goes on with it, stands still where it is told to, and tells of the
-// end.
+// TestPage checks that the page shows the fabric and follows it, that it can be stopped, and that it shows the end.
 func TestPage(t *testing.T) {
 	browser.Need(t)
 	const title = `<img src=x onerror=document.title='hostile'>"'&amp;`
@@ -361,8 +361,8 @@ func TestPage(t *testing.T) {
 	b.Wait("document.querySelector('#play').disabled && document.body.classList.contains('over')")
 }
 
-// TestButtons: the page starts an incast, takes a link down and up, injects a storm and changes a setting; what is
-// refused it tells.
+// TestButtons checks that the page can start an incast, take a link down and up, inject a storm and change a setting,
+// and that it shows the reason of a refusal.
 func TestButtons(t *testing.T) {
 	browser.Need(t)
 	f := bringUp(t, "test-liveview-buttons", "hall", true)
@@ -420,8 +420,8 @@ func TestButtons(t *testing.T) {
 	b.Wait("[...document.querySelectorAll('#actions button')].every((b) => b.disabled)")
 }
 
-// TestChanges: what the server has done of what it is asked for, and how it refuses the rest: by plain HTTP, whatever a
-// page offers.
+// TestChanges checks which changes the server accepts, and how it refuses others, by plain HTTP, whatever a page
+// offers.
 func TestChanges(t *testing.T) {
 	f := bringUp(t, "test-liveview-changes", "hall", true)
 	token := strings.Split(f.page.URL(), "/")[3]

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 )
 
-// head is the first message to a page: the fabric and its drawing. Link l has the ports 2l and 2l+1, as in replays.
+// head holds the first message to a page: the fabric and its drawing. Link l has the ports 2l and 2l+1, as in replays.
 type head struct {
 	Fabric     string   `json:"fabric"`
 	Process    int      `json:"process"`
@@ -73,16 +73,16 @@ func headOf(d *live.Description, s *live.Snapshot, changes bool) (h head, order 
 	return h, order, nil
 }
 
-// sample is a snapshot in columns, one number per port. Counters start at bring-up.
+// sample holds a snapshot in columns, one number per port. Counters start at bring-up.
 type sample struct {
 	Time     int64   `json:"t"` // virtual ns
 	Slowdown float64 `json:"slowdown"`
-	Late     int64   `json:"late"` // ns, p99
+	Late     int64   `json:"late"` // p99 lateness, in ns
 	Busy     float64 `json:"busy"`
 	Queue    []int64 `json:"queue"` // bytes
 	Buffered []int64 `json:"ingress"`
 	Paused   []int64 `json:"paused"` // 1 if paused now
-	// share of time since the last sample, in thousandths, of the priority paused longest
+	// time since the last sample for which the priority paused longest was paused, in thousandths
 	Stopped  []int64 `json:"stopped"`
 	Pauses   []int64 `json:"pauses"`  // sent
 	Sent     []int64 `json:"sent"`    // bytes
@@ -98,7 +98,7 @@ type sample struct {
 	Deadlock string  `json:"deadlock,omitempty"`
 }
 
-// flow is an open flow.
+// flow represents an open flow.
 type flow struct {
 	Number    int     `json:"n"`
 	From      string  `json:"from"`
@@ -175,12 +175,12 @@ func stopped(before, now *live.PortSnapshot, span int64) (most int64) {
 // happened holds events in the fabric's own encoding.
 type happened struct {
 	Events []json.RawMessage `json:"events"`
-	Missed int64             `json:"missed,omitempty"` // missed before them
+	Missed int64             `json:"missed,omitempty"` // number of events missed before them
 }
 
-// ended is the last message: the fabric has ended.
+// ended holds the last message: the fabric has ended.
 type ended struct {
 	Fabric  string        `json:"fabric"`
 	Verdict *live.Verdict `json:"verdict,omitempty"`
-	Why     string        `json:"why,omitempty"` // of one that ended without being asked to
+	Why     string        `json:"why,omitempty"` // reason, if it ended without a request
 }

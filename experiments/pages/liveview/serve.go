@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// takesWithin is how long a page has to take what is sent to it; then it is dropped, and comes back if it is still
-	// there.
+	// takesWithin limits how long a page may take to receive data. A slower page is disconnected, and reconnects if it
+	// still exists.
 	takesWithin = 15 * time.Second
-	// beatEvery is how often one in which nothing happens is told that its feed is there.
+	// beatEvery sets how often a feed without events sends a message, so that the page knows that the feed is alive.
 	beatEvery = 10 * time.Second
 )
 
-// ServeHTTP answers what the page asks for.
+// ServeHTTP serves the page's API.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "events" && r.Method == http.MethodGet:
@@ -35,8 +35,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveEvents writes what happens as server-sent events, until the page goes or the fabric ends. A page that comes back
-// says which message was its last.
+// serveEvents writes events as server-sent events, until the page disconnects or the fabric ends. A page that
+// reconnects sends the number of its last message.
 func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if !p.feed.enter() {
 		http.Error(w, fmt.Sprintf("the fabric already has %d open pages, the most allowed: close some", mostReaders),
@@ -91,7 +91,7 @@ func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveWay answers which ports an open flow's packets leave by; of one that is not open it has none.
+// serveWay returns the ports by which an open flow's packets leave; none if the flow is not open.
 func (p *Page) serveWay(w http.ResponseWriter, r *http.Request) {
 	number, err := strconv.Atoi(r.URL.Query().Get("flow"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // axis maps values to SVG units along one direction.
 type axis struct {
 	lo, hi float64 // the values at its ends
-	p0, p1 float64 // where the ends lie in the drawing
+	p0, p1 float64 // position of the ends in the drawing
 	log    bool
 	in     measure
 	ticks  []tick
@@ -19,8 +19,8 @@ type tick struct {
 	label string
 }
 
-// at returns the position of v in the drawing. A value off the ends lies off the drawing, except that a logarithmic
-// axis holds what it cannot show (zero) at its low end.
+// at returns the position of v in the drawing. A value outside of the axis lies outside of the drawing, but a
+// logarithmic axis shows zero at its low end.
 func (a *axis) at(v float64) float64 {
 	lo, hi := a.lo, a.hi
 	if a.log {
@@ -31,7 +31,7 @@ func (a *axis) at(v float64) float64 {
 	return a.p0 + float64((v-lo)/(hi-lo)*(a.p1-a.p0))
 }
 
-// place sets where the axis lies in the drawing.
+// place sets the position of the axis in the drawing.
 func (a axis) place(p0, p1 float64) axis {
 	a.p0, a.p1 = p0, p1
 	return a
@@ -102,16 +102,16 @@ func logAxis(lo, hi float64, u Unit) axis {
 	return a
 }
 
-// mostTicks bounds the ticks of an axis; a readable one has about ten.
+// mostTicks limits the ticks of an axis; a readable one has about ten.
 const mostTicks = 100
 
-// linearTicks returns the multiples of step, which counts in m, from lo to hi.
+// linearTicks returns the multiples of step from lo to hi, with labels in the unit of m.
 func linearTicks(lo, hi, step float64, m measure) []tick {
 	lo, hi = lo/m.div, hi/m.div
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []tick
-	// Counting in whole steps adds no rounding errors up.
-	// Where the ends are too close for the numbers' precision i does not grow: mostTicks ends that.
+	// Counting in whole steps adds no rounding errors up. Where the ends are too close for the numbers' precision i
+	// does not grow: mostTicks ends that.
 	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9)+step*1e-9 && len(ticks) < mostTicks; i++ {
 		v := i*step + 0 // the zero turns -0 into 0
 		label := strconv.FormatFloat(v, 'f', decimals, 64)

@@ -33,9 +33,9 @@ func open(t *testing.T, page string, width int) *browser.Tab {
 	return b
 }
 
-// told are the values that figures tell at places of the x axis: by figure, place and line. The cursor is in all of a
-// group at once, so only the first figure's is moved.
-func told(b *browser.Tab, figures []int, places []float64) [][][]float64 {
+// shownValues returns the values that figures show at positions of the x axis: by figure, position and line. It moves
+// only the first figure's cursor, because a group shares its cursor.
+func shownValues(b *browser.Tab, figures []int, places []float64) [][][]float64 {
 	b.Helper()
 	where, err := json.Marshal([]any{figures, places})
 	if err != nil {
@@ -78,7 +78,7 @@ func about(got, want float64) bool {
 	return math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= 1e-6*math.Abs(want)
 }
 
-// TestValues: what a plot tells is what its CSV file has, in all plots of a group.
+// TestValues checks that the values shown in a plot are those of its CSV file, in all plots of a group.
 func TestValues(t *testing.T) {
 	r := synthetic()
 	b := open(t, render(t, r), 1400)
@@ -100,7 +100,7 @@ func TestValues(t *testing.T) {
 				places = append(places, at)
 			}
 		}
-		got := told(b, []int{2 * panel, 2*panel + 1}, places)
+		got := shownValues(b, []int{2 * panel, 2*panel + 1}, places)
 		for k, cc := range []string{"dcqcn", "dcon"} {
 			for i, at := range places {
 				for n, s := range r.Panels[panel].Series[cc] {
@@ -125,17 +125,17 @@ func TestValues(t *testing.T) {
 	}
 	nan := math.NaN()
 	for i, want := range [][]float64{{1, 3}, {5, nan}, {nan, nan}, {7, nan}} {
-		if got := told(open(t, render(t, r), 500), []int{0}, []float64{5, 15, 22, 30}[i:i+1])[0][0]; !about(got[0],
+		if got := shownValues(open(t, render(t, r), 500), []int{0}, []float64{5, 15, 22, 30}[i:i+1])[0][0]; !about(got[0],
 			want[0]) || !about(got[1], want[1]) {
 			t.Errorf("%d: %v, want %v", i, got, want)
 		}
 	}
 }
 
-// TestSweepValues: likewise of a sweep's charts, whose places are those that were run.
+// TestSweepValues does the same for a sweep's charts, whose positions are the values that were run.
 func TestSweepValues(t *testing.T) {
 	s := syntheticSweep()
-	got := told(open(t, renderSweep(t, s), 1000), []int{0}, s.X.Values)[0]
+	got := shownValues(open(t, renderSweep(t, s), 1000), []int{0}, s.X.Values)[0]
 	for n := range s.X.Values {
 		for k := range s.Lines {
 			want := math.NaN()
@@ -149,7 +149,7 @@ func TestSweepValues(t *testing.T) {
 	}
 	s.X.Values = nil // words, side by side
 	b := open(t, renderSweep(t, s), 1000)
-	if got := told(b, []int{0}, []float64{1})[0][0]; got[0] != 3e6 || b.Text(".values em") != "15\u00a0us" {
+	if got := shownValues(b, []int{0}, []float64{1})[0][0]; got[0] != 3e6 || b.Text(".values em") != "15\u00a0us" {
 		t.Errorf("%v at %s", got, b.Text(".values em"))
 	}
 }
@@ -222,7 +222,7 @@ func TestPaper(t *testing.T) {
 func TestHostileInBrowser(t *testing.T) {
 	const evil = `"></script><img src=x onerror=document.title='hostile'><script>document.title='hostile'</script>'&amp;`
 	b := open(t, render(t, spoilt(evil)), 390)
-	told(b, []int{0}, []float64{20e6})
+	shownValues(b, []int{0}, []float64{20e6})
 	if got := b.Value("document.title + document.querySelectorAll('img').length"); got != evil+" · pausenet0" {
 		t.Errorf("title and images: %s", got)
 	}

@@ -45,9 +45,8 @@ func sizeBin(run *Run, bin int) *Flows {
 	return &run.Summary.BySizeBin[bin].Flows
 }
 
-// sizeBinNames returns the sizes up to which the parts go, of the first run that has them: the flows of all are the
-// same, but for those that have not ended. Where most flows are of one size there are none: the parts would not be of
-// different sizes.
+// sizeBinNames returns the upper sizes of the bins, of the first run that has bins: all runs have the same flows,
+// except for unfinished ones. If most flows have one size, there are no bins, because they would not differ in size.
 func (r *Report) sizeBinNames() []string {
 	for i := range r.Runs {
 		for _, run := range r.Runs[i].counted() {
@@ -127,7 +126,7 @@ func sizeBinTables(r *Report) []table {
 	return tables
 }
 
-// namedAxis returns an axis with one place a name, half a place from the ends, and as many labels as fit.
+// namedAxis returns an axis with one position for each name, half a step from the ends, and as many labels as fit.
 func namedAxis(names []string) axis {
 	a := axis{lo: -0.5, hi: float64(len(names)) - 0.5, in: measure{div: 1}}
 	longest := 0

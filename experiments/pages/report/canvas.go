@@ -24,13 +24,13 @@ import (
 	"github.com/pausenet/pausenet/internal/letters"
 )
 
-// PictureFormats are the formats of Drawing.Picture.
+// PictureFormats lists the formats of Drawing.Picture.
 var PictureFormats = []string{"svg", "png", "pdf"}
 
-// pixels is how many pixels of a PNG a point of its drawing has: enough for print, and for dense screens.
+// pixels sets the pixels of a PNG per point of its drawing: enough for print, and for high-resolution screens.
 const pixels = 2
 
-// mostPixels bounds a picture's memory, at 4 bytes a pixel.
+// mostPixels limits a picture's memory, at 4 bytes per pixel.
 const mostPixels = 1 << 27
 
 // Picture returns the drawing in one of PictureFormats. Equal drawings give equal bytes.
@@ -47,14 +47,14 @@ func (d *Drawing) Picture(format string) ([]byte, error) {
 	return nil, fmt.Errorf("draw as %q: %s is what there is", format, strings.Join(PictureFormats, ", "))
 }
 
-// written returns what a canvas writes.
+// written returns the output of a canvas.
 func written(c io.WriterTo) ([]byte, error) {
 	var b bytes.Buffer
 	_, err := c.WriteTo(&b)
 	return b.Bytes(), err
 }
 
-// spelled is a canvas that spells text otherwise.
+// spelled wraps a canvas and replaces characters in text.
 type spelled struct {
 	vg.CanvasSizer
 	spell func(string) string
@@ -66,8 +66,8 @@ func (c *spelled) FillString(face font.Face, at vg.Point, s string) {
 	c.CanvasSizer.FillString(c.face(face), at, c.spell(s))
 }
 
-// svg returns the drawing as SVG. Its letters are not built in, which would make half a megabyte of each: Arial and
-// Helvetica are as wide as Liberation Sans.
+// svg returns the drawing as SVG. Fonts are not embedded, which would add half a megabyte to each file: Arial and
+// Helvetica have the widths of Liberation Sans.
 func (l *laidOut) svg() ([]byte, error) {
 	c := vgsvg.New(l.width, l.height)
 	l.draw(draw.New(&spelled{c, xmlText, func(f font.Face) font.Face { return f }}))
@@ -115,11 +115,11 @@ func (l *laidOut) png() ([]byte, error) {
 	return data, nil
 }
 
-// piece is how many parts of a line are stroked at once. The rasteriser looks for a pixel by going through all that the
-// stroke has in its row: a line up and down a thousand times takes seconds in one piece.
+// piece limits the parts of a line that are stroked at once. For each pixel, the rasteriser searches all of the
+// stroke's parts in that row: a line that goes up and down a thousand times takes seconds in one piece.
 const piece = 128
 
-// pieced is a canvas that strokes long lines piece by piece.
+// pieced wraps a canvas and strokes long lines piece by piece.
 type pieced struct {
 	*vgimg.Canvas
 	dashes []vg.Length
@@ -132,7 +132,7 @@ func (c *pieced) SetLineDash(dashes []vg.Length, offset vg.Length) {
 	c.Canvas.SetLineDash(dashes, offset)
 }
 
-// Stroke draws a path. A piece of it goes on for one point into the next, so that each corner is within a piece.
+// Stroke draws a path. Each piece continues for one point into the next, so that each corner is within a piece.
 func (c *pieced) Stroke(p vg.Path) {
 	for i := range p {
 		if i > 0 && p[i].Type != vg.LineComp {
@@ -155,7 +155,7 @@ func (c *pieced) Stroke(p vg.Path) {
 	c.Canvas.SetLineDash(c.dashes, c.offset)
 }
 
-// undated has PDF files without the time at which they were made, and what they list in order.
+// undated makes PDF files without their creation time, and with sorted lists.
 var undated = sync.OnceFunc(func() {
 	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
 	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
@@ -187,11 +187,11 @@ func (l *laidOut) pdf() (data []byte, err error) {
 	return data, nil
 }
 
-// near are characters that the letters of a PDF lack, and others for them.
+// near replaces characters that the font of a PDF lacks.
 var near = strings.NewReplacer("≤", "<=", "≥", ">=", "←", "<-", "→", "->", "−", "-", "Δ", "delta ", "\u202f", "\u00a0",
 	"μ", "µ")
 
-// windows1252 returns text in the encoding of vgpdf's letters, a byte a character; what it lacks is a question mark.
+// windows1252 encodes text for vgpdf's fonts, one byte per character. Characters without a code become question marks.
 func windows1252(s string) string {
 	var b []byte
 	for _, r := range near.Replace(s) {

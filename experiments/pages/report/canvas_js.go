@@ -2,7 +2,7 @@ package report
 
 import "errors"
 
-// PictureFormats are none: a browser's tab shows the page, which draws its plots itself.
+// PictureFormats has no formats: in a browser's tab, the page draws its plots itself.
 var PictureFormats []string
 
 // Picture refuses every format. What draws would make the program that a browser loads twice as large.

@@ -49,7 +49,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestLetters: what drawings write beyond ASCII is in the font.
+// TestLetters checks that the font has all characters beyond ASCII that drawings use.
 func TestLetters(t *testing.T) {
 	for _, bold := range []bool{false, true} {
 		style := lettering(11, bold, light.ink)
@@ -65,7 +65,7 @@ func TestLetters(t *testing.T) {
 
 var streams = regexp.MustCompile(`(?s)/Length (\d+)>>\nstream\n(.*?)\nendstream`)
 
-// TestPDFText: what a PDF's letters have is written in their encoding, and what they lack is written with others.
+// TestPDFText checks that characters of a PDF's font are written in its encoding, and that others are replaced.
 func TestPDFText(t *testing.T) {
 	d := &Drawing{title: "5 µs ≤ x → y ± 中", across: 1, cells: tiny(t).cells}
 	var text strings.Builder

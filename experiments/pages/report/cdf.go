@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// Sample is a sample of values, as much of it as a picture of its distribution needs: a run may have millions of flows.
+// Sample holds as much of a sample of values as a picture of its distribution needs: a run may have millions of flows.
 type Sample struct {
-	most           int // values of a run: of repeats, of the one with most
+	most           int // number of values of a run; of repeats, the maximum
 	median, lo, hi float64
-	points         []point // cumulate's
+	points         []point // result of cumulate
 }
 
-// NewSample returns the sample of the values of a run, or those of several repeats together. The values of each are
-// left in any order.
+// NewSample returns the sample of the values of a run, or of several repeats together. It reorders the values.
 func NewSample(runs ...[]float64) Sample {
 	var s Sample
 	for _, values := range runs {
@@ -31,8 +30,8 @@ func NewSample(runs ...[]float64) Sample {
 	return s
 }
 
-// slowdownCDFs returns the distributions of slowdown, one chart a tag with a line a controller: here the lines are what
-// is compared, so they share a chart.
+// slowdownCDFs returns the distributions of slowdown: one chart for each tag, with a line for each controller, so that
+// the lines can be compared.
 func slowdownCDFs(r *Report) []*chart {
 	return r.flowCDFs("cdf", "Share of flows up to a slowdown", "slowdown (FCT over ideal FCT)", "slowdown", None,
 		func(d *Distribution) *Sample { return &d.Slowdowns })
@@ -44,7 +43,7 @@ func fctCDFs(r *Report) []*chart {
 		func(d *Distribution) *Sample { return &d.FCTs })
 }
 
-// flowCDFs returns distributions by tag. A tag of which no run has two flows has none.
+// flowCDFs returns distributions by tag. A tag without two flows in some run has none.
 func (r *Report) flowCDFs(id, title, axis, column string, u Unit, sample func(*Distribution) *Sample) []*chart {
 	var tags []string
 	for i := range r.Runs {
@@ -102,8 +101,8 @@ func (r *Report) distributions(c *chart, u Unit, of func(*Run) *Sample) {
 	c.layout()
 }
 
-// cumulate returns the distribution of the sorted values, in percent, as few points as its picture needs. The last
-// hundred values are all kept: the tail is what such a plot is read for.
+// cumulate returns the distribution of the sorted values, in percent, with as few points as its picture needs. It keeps
+// each of the last hundred values, because readers of such a plot look at the tail.
 func cumulate(sorted []float64) []point {
 	n := len(sorted)
 	stride := max(1, n/columns)

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// chart is one line chart: for the page, whose script draws it (data.go), and for files, where it is drawn into a box
-// of width by height units.
+// chart describes one line chart: for the page, whose script draws it (data.go), and for files, where it is drawn into
+// a box of width by height units.
 type chart struct {
 	id          string // unique in the document
 	title, desc string
 	group       string // charts of a group share the crosshair
 	xTitle      string
-	yTitle      string // beside the unit, if it has one
-	xColumn     string // what x and y are in a CSV file
+	yTitle      string // title beside the unit, if the axis has one
+	xColumn     string // names of x and y in a CSV file
 	yColumn     string
-	lineColumn  string   // what the lines are there; empty: controllers
-	names       []string // of the values 0, 1, 2, ... of x, where x is not a number but a category
+	lineColumn  string   // name of the lines' column there; empty: controllers
+	names       []string // names of the values 0, 1, 2, ... of x, if x is a category instead of a number
 	width       float64
 	height      float64
 	x, y        axis
@@ -24,12 +24,13 @@ type chart struct {
 	levels      []drawnLevel
 	spans       []Span
 	events      []Event
-	eventRoom   bool // above the plot, also where other controllers' charts have events
+	eventRoom   bool // space above the plot, also if only other controllers' charts have events
 }
 
 type point struct{ x, y float64 }
 
-// thinLine is how many points a line has that is drawn thinner than others: it covers its neighbourhood anyway.
+// thinLine sets the number of points from which a line is drawn thinner than others: it covers its neighbourhood
+// anyway.
 const thinLine = 1000
 
 type line struct {
@@ -37,11 +38,11 @@ type line struct {
 	label  string
 	points []point
 	step   bool
-	dots   bool      // mark the points, where each is a fact and what lies between is not
-	halves []float64 // of the points' confidence intervals, to be drawn as bars; NaN, or nil: none
+	dots   bool      // mark the points: only they are measured, not the line between them
+	halves []float64 // of the points' confidence intervals, drawn as bars; NaN, or nil: none
 }
 
-// drawnLevel is a reference line with its label at the left or right end, wherever there is less to cover.
+// drawnLevel describes a reference line with its label at the left or right end, wherever it covers less.
 type drawnLevel struct {
 	Level
 	left bool
@@ -55,7 +56,7 @@ const (
 	letter                  = 6.2  // a generous mean width of a letter at 11 units
 )
 
-// layout sets the axes into the box; it comes before drawing.
+// layout sets the axes into the box. Call it before drawing.
 func (c *chart) layout() {
 	bottom := c.height - marginBottom
 	if c.xTitle != "" {
@@ -69,7 +70,7 @@ func (c *chart) layout() {
 	c.y = c.y.place(bottom, top)
 }
 
-// yName returns what stands over the y axis: what it shows, and the unit.
+// yName returns the title of the y axis: its quantity and its unit.
 func (c *chart) yName() string {
 	if c.yTitle != "" && c.y.in.name != "" {
 		return c.yTitle + ", " + c.y.in.name

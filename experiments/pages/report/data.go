@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// pageChart is a chart as the page's script draws it: page/chart.js, which has it by way of page/data.js.
+// pageChart holds a chart for the page's script: page/chart.js, which receives it by page/data.js.
 type pageChart struct {
 	Title  string      `json:"title"`
 	Group  string      `json:"group"` // charts of a group share the cursor
@@ -14,15 +14,15 @@ type pageChart struct {
 	Y      pageAxis    `json:"y"`
 	XTitle string      `json:"xTitle,omitempty"`
 	YName  string      `json:"yName,omitempty"`
-	Names  []string    `json:"names,omitempty"` // of the values 0, 1, 2, ... of x
-	Room   bool        `json:"room,omitempty"`  // above the plot
+	Names  []string    `json:"names,omitempty"` // names of the values 0, 1, 2, ... of x
+	Room   bool        `json:"room,omitempty"`  // space above the plot
 	Lines  []pageLine  `json:"lines"`
 	Levels []pageLevel `json:"levels,omitempty"`
 	Spans  []pageSpan  `json:"spans,omitempty"`
 	Events []pageEvent `json:"events,omitempty"`
 }
 
-// pageAxis is an axis in its base unit. A number on it is divided by Div, followed by Suffix, and Unit stands once.
+// pageAxis holds an axis in its base unit. A number on it is divided by Div and followed by Suffix; Unit appears once.
 type pageAxis struct {
 	Lo     float64  `json:"lo"`
 	Hi     float64  `json:"hi"`
@@ -48,7 +48,7 @@ type pageLine struct {
 type pageLevel struct {
 	Value float64 `json:"value"`
 	Label string  `json:"label"`
-	Left  bool    `json:"left,omitempty"` // where the label stands
+	Left  bool    `json:"left,omitempty"` // position of the label
 }
 
 type pageSpan struct {
@@ -126,16 +126,16 @@ func (a *axis) forPage() pageAxis {
 	return p
 }
 
-// numbers are a column of numbers, of which NaN is none.
+// numbers represents a column of numbers; NaN means none.
 type numbers []float64
 
-// columnDigits are as many as fractions have: a plot's pixel is a thousandth of it.
+// columnDigits sets the number of digits of a fraction: a plot's pixel is a thousandth of it.
 const columnDigits = 7
 
 // MarshalJSON writes whole numbers as the differences of neighbours, several that are equal as one and how many, and
 // others as they are.
 func (c numbers) MarshalJSON() ([]byte, error) {
-	const exact = 1 << 53 // of which JavaScript's numbers can be the sum
+	const exact = 1 << 53 // limit of the integers that JavaScript's numbers can add up exactly
 	for _, v := range c {
 		if v != math.Trunc(v) && !math.IsNaN(v) || math.Abs(v) >= exact {
 			return c.fractions(), nil

@@ -3,17 +3,17 @@ package report
 import "math"
 
 const (
-	// columns is how many columns a drawn series is cut into. It is more than a plot has pixels, so that zooming in finds
-	// something.
+	// columns sets the number of columns into which a drawn series is divided. It exceeds the pixels of a plot, so that
+	// zooming in shows more.
 	columns = 1000
-	// drawAll is the longest series that is drawn as it is.
+	// drawAll limits the length of series that are drawn with all points.
 	drawAll = 2000
-	// holdAll is how many points Append holds before it thins them.
+	// holdAll limits the points that Append keeps before it thins them.
 	holdAll = 100_000
 )
 
-// Append adds a point to s. It keeps the memory of a long run bounded: past 100 000 points it thins what it has,
-// keeping every spike.
+// Append adds a point to s. It limits the memory of a long run: beyond 100 000 points it thins the series, but keeps
+// every spike.
 func (s *Series) Append(x int64, y float64) {
 	if len(s.X) >= holdAll {
 		n := thin(s.X, s.Y, holdAll/8, func(to, from int) { s.X[to], s.Y[to] = s.X[from], s.Y[from] })
@@ -35,9 +35,10 @@ func (s *Series) drawn() []point {
 	return points
 }
 
-// thin cuts the points into n columns of equal width in x and keeps of each column the first, lowest, highest and last
-// point, and a gap if it has one: a line through them colours the same pixels as a line through all of them. It calls
-// keep with the new and the old index, new <= old, so that a caller may thin in place, and returns how many it kept.
+// thin divides the points into n columns of equal width in x. Of each column it keeps the first, lowest, highest and
+// last point, and a gap if there is one: a line through them colours the same pixels as a line through all of them. It
+// calls keep with the new and the old index, new <= old, so that a caller may thin in place, and returns the number of
+// points kept.
 func thin(xs []int64, ys []float64, n int, keep func(to, from int)) int {
 	kept := 0
 	width := (xs[len(xs)-1]-xs[0])/int64(n) + 1

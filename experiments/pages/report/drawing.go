@@ -23,8 +23,8 @@ const (
 	legendRow     = 19.0
 	captionRow    = 19.0
 	noteRow       = 15.0
-	labelRow      = 15.0 // labels of spans, and of events, above a plot
-	swatchWidth   = 24.0 // the sample of a line in a legend
+	labelRow      = 15.0 // labels of spans and events above a plot
+	swatchWidth   = 24.0 // sample of a line in a legend
 )
 
 // lettering returns the style of text in a colour of the palette's.
@@ -32,23 +32,23 @@ func lettering(size vg.Length, bold bool, colour string) text.Style {
 	return letters.Style(size, bold, rgb(colour))
 }
 
-// drawnRow is a row of charts as it is laid out.
+// drawnRow holds the layout of a row of charts.
 type drawnRow struct {
 	plots    []*plotted
 	captions []string
 	notes    [][]string
 	legends  [][][]legendItem
-	head     vg.Length // height of what stands over the charts
+	head     vg.Length // height of the texts above the charts
 	chart    vg.Length // height of a chart
 }
 
-// laidOut is a drawing with its places decided.
+// laidOut holds a drawing with its layout.
 type laidOut struct {
 	*Drawing
 	legends       [][]legendItem
 	rows          []drawnRow
 	column        vg.Length // width of a chart
-	left, right   vg.Length // of the plots within their charts: those below each other stand in line
+	left, right   vg.Length // margins of the plots within their charts, so that those below each other are aligned
 	width, height vg.Length
 }
 
@@ -156,7 +156,7 @@ func (l *laidOut) draw(c draw.Canvas) {
 	}
 }
 
-// drawCell draws a chart, and over it its caption, its note and its legend, which stands right above the plot.
+// drawCell draws a chart with its caption, its note and, right above the plot, its legend.
 func (l *laidOut) drawCell(c draw.Canvas, row *drawnRow, k int, p *plotted) {
 	at := vg.Point{X: c.Min.X, Y: c.Max.Y - drawingText - 2}
 	c.FillText(lettering(drawingText, true, light.ink), at, row.captions[k])

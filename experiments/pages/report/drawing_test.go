@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// drawnAs is a drawing in a format: the same bytes each time.
+// drawnAs returns a drawing in a format, and checks that the bytes are equal each time.
 func drawnAs(t *testing.T, d *Drawing, format string) string {
 	t.Helper()
 	data, err := d.Picture(format)
@@ -32,7 +32,7 @@ func drawnAs(t *testing.T, d *Drawing, format string) string {
 
 var viewBox = regexp.MustCompile(`viewBox="0 0 ([0-9.]+) ([0-9.]+)"`)
 
-// picture is a drawing as PNG: two pixels a point of the SVG.
+// picture returns a drawing as PNG: two pixels for each point of the SVG.
 func picture(t *testing.T, name string, d *Drawing) image.Image {
 	t.Helper()
 	p, err := png.Decode(strings.NewReader(drawnAs(t, d, "png")))
@@ -59,7 +59,7 @@ func colours(p image.Image) map[color.NRGBA]int {
 	return all
 }
 
-// plotOf is where the only plot of a drawing lies in its picture, in pixels.
+// plotOf returns the position of the only plot of a drawing in its picture, in pixels.
 func plotOf(d *Drawing) (left, top, right, bottom float64) {
 	l := d.lay()
 	p, low := l.rows[0].plots[0], vg.Point{X: drawingMargin, Y: drawingMargin}
@@ -71,7 +71,7 @@ func plotOf(d *Drawing) (left, top, right, bottom float64) {
 		pixels * float64(l.height-data.Min.Y)
 }
 
-// TestTinyPNG: what lies where in the picture of the golden drawing, by the values of its lines.
+// TestTinyPNG checks the positions of the lines in the picture of the golden drawing, by their values.
 func TestTinyPNG(t *testing.T) {
 	d := tiny(t)
 	p := picture(t, "tiny", d)

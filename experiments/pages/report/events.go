@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Event is something that happened to the fabric and not to a frame: a fault, a PFC storm, a deadlock.
+// Event represents an event that concerns the fabric instead of one frame: a fault, a PFC storm, a deadlock.
 type Event struct {
 	Time   int64  // virtual nanoseconds
-	Name   string // in a word or two: "link down"
+	Name   string // one or two words, such as "link down"
 	Place  string // empty: the whole fabric
 	Detail string // may be empty
 }
 
-// wideLetter is the width of a letter where the page shows a chart at its narrowest, with the largest text.
+// wideLetter estimates the width of a letter where the page shows a chart at its narrowest, with the largest text.
 const wideLetter = 1.35 * letter
 
-// mark is events that are too close for a label each.
+// mark represents events that are too close for separate labels.
 type mark struct {
-	first, last int // from 1, as the table has them
+	first, last int // from 1, as in the table
 	at          []float64
-	name        string // empty: they are not of one name
+	name        string // empty if the names differ
 }
 
 func (m *mark) number() string {
@@ -54,10 +54,10 @@ func (c *chart) marks() []mark {
 	return all
 }
 
-// placedLabel is text with its place on the x axis.
+// placedLabel holds a label with its position on the x axis.
 type placedLabel struct {
 	at   float64
-	left bool // it ends there
+	left bool // the label ends at x
 	text string
 }
 

@@ -15,7 +15,7 @@ func pageOf(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-// eventful is a report of 40 ms in which this happened under the first controller.
+// eventful returns a report of 40 ms with these events under the first controller.
 func eventful(events ...Event) *Report {
 	r := synthetic()
 	r.Runs[0].Events = events
@@ -64,8 +64,8 @@ func TestEventsInPlots(t *testing.T) {
 
 func (r *Report) chart0() *chart { return newPlots(r, 0, r.Runs).charts[0] }
 
-// TestEventTable: runs in which the same happened share rows; what is left out is counted; without events there is no
-// section.
+// TestEventTable checks that runs with equal events share rows, that omitted events are counted, and that there is no
+// section without events.
 func TestEventTable(t *testing.T) {
 	if page := pageOf(t, synthetic()); strings.Contains(page, `id="events"`) {
 		t.Error("a page without events has a table of them")
@@ -92,8 +92,8 @@ func TestEventTable(t *testing.T) {
 	}
 }
 
-// TestTail: a long end in which nothing changes is not drawn, and is told of; one that an event, a span or another run
-// has something in is.
+// TestTail checks that a long end without changes is not drawn, but mentioned, unless an event, a span or another run
+// has something there.
 func TestTail(t *testing.T) {
 	still := func() *Report {
 		r := synthetic()

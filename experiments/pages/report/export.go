@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Figure is one plot of a page to be taken away.
+// Figure holds one plot of a page for separate files.
 type Figure struct {
-	Name    string // good for a file's
+	Name    string // suitable as a file name
 	Drawing *Drawing
-	CSV     []byte // its points, a row each
+	CSV     []byte // its points, one per row
 }
 
-// name labels the y axis with what it shows, if there is room.
+// name sets the label of the y axis to its quantity, if there is room.
 func (c *chart) name(as string) {
 	const longest = 28 // letters
 	if len([]rune(as)) <= longest {
@@ -77,7 +77,7 @@ func SweepFigures(s *Sweep) ([]Figure, error) {
 	return all, nil
 }
 
-// figure returns a lone chart with its lines' legend, under the name of what it belongs to.
+// figure returns a single chart with the legend of its lines, named after the group of charts that it belongs to.
 func (c *chart) figure(of string, taken map[string]bool) (Figure, error) {
 	p := &plots{title: of, names: []string{c.title}, charts: []*chart{c}}
 	for _, l := range c.lines {
@@ -89,7 +89,7 @@ func (c *chart) figure(of string, taken map[string]bool) (Figure, error) {
 
 var noName = regexp.MustCompile(`[^a-z0-9.+]+`)
 
-// longestFile keeps the name of a figure's file handy.
+// longestFile limits the name of a figure's file.
 const longestFile = 80
 
 // figureName returns a name that no other figure has.

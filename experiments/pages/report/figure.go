@@ -5,31 +5,30 @@ import (
 	"slices"
 )
 
-// Drawing is charts that are taken away as a file: a title, a legend and the charts in rows. What the page shows is
-// drawn by the page's script, as only that can be pointed at; both draw the same charts, with the same axes, ticks and
-// styles.
+// Drawing holds charts for a file: a title, a legend and the charts in rows. The page's script draws the charts of the
+// page, because only they react to the pointer. Both show the same charts, with the same axes, ticks and styles.
 type Drawing struct {
 	title  string
 	legend []legendItem // of all charts
-	across int          // charts in a row
+	across int          // charts per row
 	cells  []drawingCell
 }
 
-// drawingCell is a chart with what stands over it.
+// drawingCell holds a chart with the texts above it.
 type drawingCell struct {
 	caption, note string
 	legend        []legendItem // of this chart alone
 	chart         *chart
 }
 
-// figureWidth is the width of a chart of a run's figure: two abreast are as wide as a page of documentation.
+// figureWidth sets the width of a chart of a run's figure: two side by side are as wide as a page of documentation.
 const figureWidth = 480.0
 
-// abreast is how many controllers' charts a row of a panel's drawing has.
+// abreast sets how many controllers' charts a row of a panel's drawing has.
 const abreast = 4
 
-// RunFigure returns one run's panels in a drawing, two abreast. Unlike those of Figures its scales are the run's own:
-// it is to be looked at by itself.
+// RunFigure returns one run's panels in a drawing, two side by side. Its scales fit this run alone, unlike those of
+// Figures, because no other run is shown beside it.
 func RunFigure(r *Report, controller string) (*Drawing, error) {
 	if err := r.check(); err != nil {
 		return nil, err

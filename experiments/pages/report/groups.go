@@ -21,8 +21,8 @@ var quantiles = []quantile{
 
 func slowdownOf(f *Flows) *Quantiles { return &f.Slowdown }
 
-// groupTables compare the parts of the flows: a row a tag or size bin, and under each quantile the controllers, so that
-// what is compared stands side by side.
+// groupTables compares parts of the flows: a row for each tag or size bin, and under each quantile the controllers, so
+// that values to compare are side by side.
 func groupTables(r *Report) []table {
 	measures := []struct {
 		caption string
@@ -55,7 +55,7 @@ func groupTables(r *Report) []table {
 	return append(tables, r.unfinishedTable()...)
 }
 
-// kinds are the ways in which flows are parted.
+// kinds lists the ways to divide flows.
 var kinds = []struct {
 	heading string
 	of      func(*Summary) []Group
@@ -65,7 +65,8 @@ var kinds = []struct {
 	{"By size", func(s *Summary) []Group { return s.BySize }, withUnits},
 }
 
-// unfinishedTable counts the flows that had not ended with the run, which all other tables leave out; none if all had.
+// unfinishedTable counts the unfinished flows, which all other tables leave out. It returns no table if all flows had
+// ended.
 func (r *Report) unfinishedTable() []table {
 	t := table{Caption: "Flows unfinished at the end of the run; they have no FCT", Corner: "Flows", Heads: r.names()}
 	for _, kind := range kinds {
@@ -118,7 +119,7 @@ func (r *Report) quantileTable(caption, corner string, part []quantile) table {
 	return t
 }
 
-// groupNames returns the names of all runs' groups in which flows have ended.
+// groupNames returns the names of all runs' groups that have ended flows.
 func (r *Report) groupNames(of func(*Summary) []Group) []string {
 	return r.namesOf(of, func(f *Flows) bool { return f.Count > 0 })
 }

@@ -10,7 +10,7 @@ import (
 // Pages are written by Go code instead of html/template: text/template, below it, calls methods by names that only the
 // page's data decides. The linker therefore keeps every exported method of every type in a program that contains it.
 
-// markup is HTML that needs no escaping.
+// markup holds HTML that needs no escaping.
 type markup string
 
 // document builds an HTML page.
@@ -200,7 +200,7 @@ func class(applies bool, name string) markup {
 	return markup(` class="` + name + `"`)
 }
 
-// legends writes the samples of lines and their labels, and what follows them in their line.
+// legends writes the samples of lines and their labels, and then a text in the same line.
 func (d *document) legends(legends []legend, after string) {
 	d.put(`<ul class="legend">`)
 	for _, l := range legends {
@@ -227,7 +227,7 @@ func (d *document) chartRow(legends []legend, classes string, figures []figure) 
 	d.line(`</section>`)
 }
 
-// chart writes a chart. Values writes what its heading shows without the script.
+// chart writes a chart. values writes the values in its heading for readers without the script.
 func (d *document) chart(f *figure, values func()) {
 	d.line(`<figure>`)
 	d.put(`<figcaption><b>{}</b> <span class="values">`, f.Name)

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Lines are line charts beside each other whose x is a number, not virtual time. Lines of the same label look alike in
+// Lines holds line charts side by side whose x is a number, not virtual time. Lines with the same label look alike in
 // all of them.
 type Lines struct {
 	Title  string
 	Charts []LineChart
 }
 
-// LineChart is one chart of Lines, on its own scales.
+// LineChart holds one chart of Lines, with its own scales.
 type LineChart struct {
 	Name   string
 	XTitle string
@@ -22,11 +22,11 @@ type LineChart struct {
 	Levels []Level
 }
 
-// NumberLine is one line. A NaN in Y is a gap.
+// NumberLine holds one line. A NaN in Y is a gap.
 type NumberLine struct {
 	Label string
 	X, Y  []float64 // of equal length, X ascending
-	Dots  bool      // mark the points, where each is a fact and what lies between is not
+	Dots  bool      // mark the points: only they are measured, not the line between them
 }
 
 // Drawing returns the charts for a file.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// mostLinks is how many links a table has.
+// mostLinks limits the links in a table.
 const mostLinks = 12
 
 // linkCharts returns distributions of how busy links are.
@@ -97,7 +97,7 @@ func imbalanceTable(r *Report) []table {
 	return []table{t}
 }
 
-// linkMeasure is something that links are compared by.
+// linkMeasure describes a quantity by which links are compared.
 type linkMeasure struct {
 	name string
 	unit Unit

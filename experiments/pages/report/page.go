@@ -13,7 +13,7 @@ var pageCSS string
 //go:embed bundle/page.js
 var pageJS string
 
-// shell is what every page has: its style, its script, and the charts that the script draws.
+// shell holds the common parts of all pages: the style, the script, and the charts that the script draws.
 type shell struct {
 	Style, Script markup
 	Charts        []pageChart
@@ -37,7 +37,7 @@ func (s *shell) figures(charts []*chart) []figure {
 	return all
 }
 
-// page holds what pagehtml.go writes.
+// page holds the data for pagehtml.go.
 type page struct {
 	*Report
 	shell
@@ -46,58 +46,58 @@ type page struct {
 	// Glance holds the headline's table; empty without a headline.
 	Glance []table
 	Cards  []card
-	// MoreCards are, of many runs, those whose checks are ok: they are folded.
+	// MoreCards holds the cards whose checks are ok, if there are many runs. They are folded.
 	MoreCards []card
 	Rows      []plotRow
 	Compare   table
-	// Tail says what the plots leave out.
+	// Tail describes the time that the plots leave out.
 	Tail string
-	// Sources are the tables of published values.
+	// Sources holds the tables of published values.
 	Sources []table
-	// Happened are the tables of events.
+	// Happened holds the tables of events.
 	Happened []table
-	// Differ are the settings in which the runs differ, Same those in which they do not.
+	// Differ holds the settings in which the runs differ, Same the others.
 	Differ, Same []table
-	// Flows are charts that compare the controllers' lines in one plot; FlowLegend names those lines.
+	// Flows holds charts that compare the controllers' lines in one plot; FlowLegend names those lines.
 	Flows      []figure
 	FlowLegend []legend
 	Groups     []table
 	Sections   []section
 }
 
-// anchor is a place in the page.
+// anchor identifies a position in the page.
 type anchor struct{ ID, Title string }
 
-// section is charts that compare the controllers' lines, and tables.
+// section holds charts that compare the controllers' lines, and tables.
 type section struct {
 	ID, Title, Hint string
 	Charts          []figure
 	Tables          []table
-	Folded          []table // to be unfolded
-	Fold            string  // what they are
+	Folded          []table // tables that the reader can unfold
+	Fold            string  // their summary
 }
 
-// card is one run's verdict.
+// card shows one run's verdict.
 type card struct {
 	Run
 	Kind   string
 	Prints []print
-	// Said are the first of the verdict's messages; More are folded away. An invariant that breaks once often breaks at
-	// every frame.
+	// Said holds the first of the verdict's messages; More holds the others, which are folded. A broken invariant often
+	// breaks at every frame.
 	Said, More []string
-	// Notes and MoreNotes are the verdict's notes, likewise.
+	// Notes and MoreNotes hold the verdict's notes, likewise.
 	Notes, MoreNotes []string
 }
 
-// mostSaid is how many messages a card shows.
+// mostSaid limits the messages that a card shows unfolded.
 const mostSaid = 3
 
-// print is a fingerprint, and of which seed it is if there are several.
+// print holds a fingerprint, with its seed if there are several.
 type print struct {
 	Seed   string
 	Whole  string
 	Short  string // the first digits
-	SameAs string // the first column before this one with the same; empty: there is none
+	SameAs string // the first earlier column with the same fingerprint; empty: none
 }
 
 type plotRow struct {
@@ -111,14 +111,14 @@ type legend struct {
 	Swatch markup
 }
 
-// figure is a chart with its heading. Ranges stand where the script will show values.
+// figure holds a chart with its heading. Ranges appear where the script will show values.
 type figure struct {
 	Name   string
-	Window string // the stretch of time of the ranges, if it is not all of the run
+	Window string // interval of the ranges, if it is not the whole run
 	Ranges []rangeText
 	ID     string // unique in the page
-	Chart  int    // of the page's
-	Words  string // what it shows, for those who do not see it
+	Chart  int    // index in the page's charts
+	Words  string // description for readers who cannot see it
 }
 
 type rangeText struct{ Label, Text string }
@@ -198,7 +198,7 @@ func (p *page) contents() (all []anchor) {
 	return all
 }
 
-// mostAbreast is how many runs stand beside each other in the headline. More stand below each other.
+// mostAbreast limits the runs side by side in the headline. More runs appear in rows below.
 const mostAbreast = 8
 
 // glance returns the headline, with the checks below it.

@@ -69,7 +69,7 @@ func (p *page) write(w io.Writer) error {
 	return d.end(w, &p.shell, foot+".")
 }
 
-// kind returns what kind of page it is.
+// kind returns the kind of the page.
 func (p *page) kind() string {
 	if p.Compares {
 		return "comparison"
@@ -100,7 +100,7 @@ func (p *page) facts() (facts []Fact) {
 	return facts
 }
 
-// problems writes a section about what a page lacks.
+// problems writes a section about missing parts of a page.
 func (d *document) problems(title, kind string, problems []string) {
 	d.section("problems", title)
 	d.put(`<div class="cards"><article class="card {}"><ul>`, kind)

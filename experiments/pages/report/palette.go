@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// theme is the colours of a page or a drawing.
+// theme holds the colours of a page or a drawing.
 type theme struct {
 	paper, ink, muted, grid, level, span string
 	series                               [8]string

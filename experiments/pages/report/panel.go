@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// plots is one panel made ready to draw: a chart a controller, all on the same scales.
+// plots holds one panel, ready to draw: a chart for each controller, all on the same scales.
 type plots struct {
 	title  string
 	legend []legendItem
 	names  []string   // of the charts: the controllers
 	charts []*chart   // by controller
-	ranges [][]string // by controller and line: the values it covered
+	ranges [][]string // by controller and line: the range of values
 }
 
 const noData = "no data"
@@ -35,9 +35,9 @@ func chartWidth(controllers int) float64 {
 	return 480
 }
 
-// timeSpan returns from the first to the last point of all panels, so that every chart of the page has the same time
-// axis. Where most of that is a tail in which nothing changes, as after a deadlock, it ends soon after what came last,
-// and end is where the points do.
+// timeSpan returns the time from the first to the last point of all panels, so that every chart of the page has the
+// same time axis. If most of that is a tail without changes, as after a deadlock, hi is shortly after the last change,
+// and end is the time of the last point.
 func (r *Report) timeSpan() (lo, hi, end float64) {
 	lo, end = math.Inf(1), math.Inf(-1)
 	last := math.Inf(-1) // that anything happened
@@ -70,7 +70,7 @@ func (r *Report) timeSpan() (lo, hi, end float64) {
 	return lo, end, end
 }
 
-// changed returns the time of the last point whose value is not that of the one before.
+// changed returns the time of the last point whose value differs from the previous one.
 func (s *Series) changed() int64 {
 	i := len(s.Y) - 1
 	for i > 0 && (s.Y[i] == s.Y[i-1] || math.IsNaN(s.Y[i]) && math.IsNaN(s.Y[i-1])) {
@@ -87,7 +87,7 @@ func (s *Series) until(end float64) *Series {
 	return &cut
 }
 
-// tail returns a sentence about what the plots leave out.
+// tail returns a sentence about the time that the plots leave out.
 func (r *Report) tail() string {
 	_, hi, end := r.timeSpan()
 	if hi == end {
@@ -212,8 +212,8 @@ func moreRoomLeft(runs []Run, c *chart, y float64, drawn map[string][]line) bool
 	return left < right
 }
 
-// window returns the stretch of time whose ranges are printed: the one shaded span, or else all the run. Over all the
-// run most lines go from nothing to line rate, which tells nobody anything.
+// window returns the interval whose ranges are printed: the only shaded span, or else the whole run. Over a whole run
+// most lines range from nothing to line rate, which is no information.
 func (r *Report) window() (from, to float64) {
 	if len(r.Spans) == 1 {
 		return float64(r.Spans[0].From), float64(r.Spans[0].To)

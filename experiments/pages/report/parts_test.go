@@ -136,8 +136,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestForPage: the page gets a line without the points that its picture does not need, whole numbers as differences.
-// TestPlusMinus: digits that mean something, and no interval of what did not vary.
+// TestPlusMinus checks that only significant digits are printed, and no interval for a value that did not vary.
 func TestPlusMinus(t *testing.T) {
 	for _, c := range []struct {
 		unit       Unit
@@ -187,6 +186,8 @@ func TestUnitSpelling(t *testing.T) {
 	}
 }
 
+// TestForPage checks that the page gets a line without the points that its picture does not need, and whole numbers as
+// differences.
 func TestForPage(t *testing.T) {
 	points := []point{{0, 0}, {10, 0}, {20, 0}, {30, 50}, {30, 20}, {40, math.NaN()}, {50, 1}, {60, 1}}
 	for _, c := range []struct {
@@ -250,7 +251,7 @@ func TestContest(t *testing.T) {
 	}
 }
 
-// contrast is the WCAG 2 contrast ratio of two colours.
+// contrast returns the WCAG 2 contrast ratio of two colours.
 func contrast(a, b string) float64 {
 	luminance := func(hex string) float64 {
 		sum := 0.0
@@ -288,7 +289,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestGroupTables: what is compared stands side by side, as long as it fits.
+// TestGroupTables checks that values to compare are side by side, as long as they fit.
 func TestGroupTables(t *testing.T) {
 	for runs, want := range map[int]struct{ tables, heads, sub int }{
 		2: {2, 4, 2}, 4: {2, 4, 4}, 5: {4, 2, 5},
@@ -348,8 +349,8 @@ func TestMeasureOf(t *testing.T) {
 	}
 }
 
-// TestLevelsOfTheirOwn: a chart has its own run's reference lines; their values are told where runs differ, and only
-// there.
+// TestLevelsOfTheirOwn checks that a chart has its own run's reference lines, and that their values are printed only if
+// runs differ.
 func TestLevelsOfTheirOwn(t *testing.T) {
 	described := func(first, second *Level) [2]string {
 		r := synthetic()
@@ -409,8 +410,8 @@ func TestPrint(t *testing.T) {
 	t.Error("headings may end a page")
 }
 
-// TestSample: what is kept of a sample are its ends, its median and at most as many points as its picture needs, of
-// repeats together too.
+// TestSample checks that a sample keeps its ends, its median and at most as many points as its picture needs, also for
+// repeats together.
 func TestSample(t *testing.T) {
 	var odd, even, all []float64
 	for v := 100_000; v > 0; v-- { // 1 to 100 000, downwards
@@ -438,7 +439,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestImbalanceAndRecovery: tables of what only some runs have; none where no run has it.
+// TestImbalanceAndRecovery checks tables for which only some runs have values. They are absent if no run has any.
 func TestImbalanceAndRecovery(t *testing.T) {
 	r := &Report{Runs: []Run{{Controller: "ecmp"}, {Controller: "spray"}}}
 	if imbalanceTable(r) != nil || recoveryTable(r) != nil || lossyTable(r) != nil {

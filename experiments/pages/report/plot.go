@@ -94,7 +94,7 @@ func (c *chart) room() room {
 	return r
 }
 
-// xName returns what the x axis shows, and its unit.
+// xName returns the title of the x axis: its quantity and its unit.
 func (c *chart) xName() string {
 	name := c.xTitle
 	if name == "" {
@@ -240,7 +240,7 @@ func (c *chart) plotEventNames(on draw.Canvas, marks []mark) {
 	}
 }
 
-// nameLevels writes what the reference lines are at their ends.
+// nameLevels writes the labels of the reference lines at their ends.
 func (p *plotted) nameLevels(on draw.Canvas) {
 	style := lettering(drawingText, false, light.muted)
 	style.YAlign = text.YCenter

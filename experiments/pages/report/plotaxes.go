@@ -16,21 +16,21 @@ const (
 	tickLength   = 4.0
 )
 
-// plotted is a chart laid out for a file. Its axes and margins are those that gonum.org/v1/plot would give it.
+// plotted holds the layout of a chart for a file. Its axes and margins equal those of gonum.org/v1/plot.
 type plotted struct {
 	*chart
 	x, y plottedAxis
 	room room
 }
 
-// plottedAxis is an axis with its title.
+// plottedAxis holds an axis with its title.
 type plottedAxis struct {
 	*axis
 	name  string
 	label text.Style // of the ticks
 }
 
-// room is the space that a plot leaves for labels above it and at its right.
+// room holds the space that a plot leaves for labels above it and to its right.
 type room struct{ top, right vg.Length }
 
 // norm returns the position of a value between the axis' ends, which are 0 and 1.
@@ -56,7 +56,7 @@ func (a *plottedAxis) marks() (marks []tick) {
 	return marks
 }
 
-// extent is a text beside an axis: the axis' position that it belongs to, and from where to where it reaches, relative
+// extent holds the extent of a text beside an axis: the position on the axis that it belongs to, and its ends relative
 // to that position.
 type extent struct {
 	at       float64

@@ -2,8 +2,7 @@ package report
 
 import "slices"
 
-// publishedAbreast is how many controllers stand beside each other in a table of published values, with three columns
-// each.
+// publishedAbreast limits the controllers side by side in a table of published values, with three columns each.
 const publishedAbreast = 4
 
 // publishedTables returns the tables of the sources, those with many controllers in parts.

@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// counted returns the runs over which a column has the means: the run itself, or those of its repeats that can be
-// trusted; all of them if none can.
+// counted returns the runs over which a column takes means: the run itself, or those of its repeats that can be
+// trusted; if none can, all of them.
 func (run *Run) counted() []*Run {
 	if len(run.Repeats) == 0 {
 		return []*Run{run}

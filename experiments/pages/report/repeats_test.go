@@ -47,7 +47,7 @@ func TestContestOfIntervals(t *testing.T) {
 	}
 }
 
-// repeated is a synthetic report of three seeds.
+// repeated returns a synthetic report of three seeds.
 func repeated() *Report {
 	r := synthetic()
 	r.Seeds = []uint64{1, 2, 3}
@@ -132,7 +132,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestLinks: the links that lead, over all controllers; what one of the runs does not know is a dash.
+// TestLinks checks that the table lists the leading links over all controllers, and that unknown values are dashes.
 func TestLinks(t *testing.T) {
 	r := synthetic()
 	r.Runs[0].Summary.Links = []Link{
@@ -164,7 +164,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDifferences: settings by place, in order; one that a run has not is a difference.
+// TestDifferences checks that settings are listed by name, in order, and that a setting missing in one run is a
+// difference.
 func TestDifferences(t *testing.T) {
 	runs := []Run{
 		{Settings: []Setting{{"Switch", "xoff", "1"}, {"Switch", "xon", "2"}}},

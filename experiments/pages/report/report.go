@@ -8,24 +8,24 @@ import (
 	"slices"
 )
 
-// Report is everything one page shows.
+// Report holds the content of one page.
 type Report struct {
 	Scenario    string
 	Description string
-	// Topology says in plain language what the fabric looks like, such as "3 leaves, 2 spines, 18 hosts, 40 Gb/s links".
+	// Topology describes the fabric in plain language, such as "3 leaves, 2 spines, 18 hosts, 40 Gb/s links".
 	Topology string
-	// Version is the pausenet that made the runs.
+	// Version holds the version of pausenet that made the runs.
 	Version string
 	Seed    uint64
-	// Seeds are several: each number is then a mean over them. The plots over time are of Seed.
+	// Seeds lists the seeds if there are several. Each number is then a mean over them. The plots over time show Seed.
 	Seeds []uint64
-	// Compares says that the runs are of several commands, each to be read against the first.
+	// Compares is true if the runs are of several commands, each compared with the first.
 	Compares bool
-	// Findings say what a comparison shows of the runs as wholes, a line each.
+	// Findings lists results of a comparison that concern whole runs, one per line.
 	Findings []string
-	// Problems are what is not in the page, a line each, with what to do about it.
+	// Problems lists parts missing from the page, one per line, with the remedy.
 	Problems []string
-	// Plane is where the pipelines ran: "kernel" or "wasm".
+	// Plane names the plane of the pipelines: "kernel" or "wasm".
 	Plane string
 	// Command repeats the runs.
 	Command string
@@ -34,14 +34,14 @@ type Report struct {
 	Earlier, EarlierCommand string
 	// LookAt tells the reader what to look at, one paragraph each.
 	LookAt []string
-	// Runs are the columns, in this order.
+	// Runs holds the columns, in this order.
 	Runs []Run
 	// Headline holds the measures that the page begins with, with one cell for each run.
 	Headline []HeadlineRow
 	Panels   []Panel
-	// Spans are stretches of time to shade in every panel, such as a burst.
+	// Spans lists intervals of time to shade in every panel, such as a burst.
 	Spans []Span
-	// Published are tables of what a source says of the scenario, beside what the runs measured.
+	// Published holds tables with a source's figures for the scenario, beside the measurements of the runs.
 	Published []Published
 }
 
@@ -51,59 +51,59 @@ type HeadlineRow struct {
 	Cells []string
 }
 
-// Published is one table of a source. Everything in it is text as it is to be read.
+// Published holds one table of a source. All its values are text for readers.
 type Published struct {
 	Title, Source, Note string
-	Columns             []string // controllers, with a run here or without
+	Columns             []string // controllers, with or without a run here
 	Rows                []PublishedRow
 }
 
-// PublishedRow is one figure, with a cell a column.
+// PublishedRow holds one figure, with a cell for each column.
 type PublishedRow struct {
 	Label, Unit string
 	Cells       []PublishedCell
 }
 
-// PublishedCell is a value as published, as measured, and their difference; empty where there is none.
+// PublishedCell holds a value as published, as measured, and their difference; empty if there is none.
 type PublishedCell struct{ Published, Measured, Difference string }
 
-// Run is what one controller's run came to.
+// Run holds the results of one controller's run.
 type Run struct {
 	Controller string
-	// Note says what the controller is, where its name does not; may be empty.
+	// Note explains the controller if its name does not; may be empty.
 	Note        string
 	Verdict     Verdict
 	Fingerprint string
 	Summary     Summary
-	// Slowdowns are the flows' by tag, for the cumulative distributions; of repeats those of all that count (Counted)
-	// together.
+	// Slowdowns holds the flows' slowdowns by tag, for the cumulative distributions. For repeats it covers all that
+	// count (counted).
 	Slowdowns []Distribution
-	// Partial says that the run was cut short: its numbers cover only a part of the scenario.
+	// Partial is true if the run was cut short: its numbers cover only a part of the scenario.
 	Partial bool
-	// Faults says that the scenario has faults, which the limits of jobs and collectives leave out.
+	// Faults is true if the scenario has faults, which the limits of jobs and collectives ignore.
 	Faults bool
 	Seed   uint64
-	// Repeats are the run under each seed, this one among them, if there are several.
+	// Repeats holds the run under each seed, including this one, if there are several.
 	Repeats []Run
-	// Events are the first of what happened to the fabric, in the order of time; MoreEvents is how many there were beside.
+	// Events holds the first events of the fabric, in order of time; MoreEvents counts the others.
 	Events     []Event
 	MoreEvents int
-	// Settings are what was configured, in the order in which they are to be read.
+	// Settings holds the configuration, in the order for readers.
 	Settings []Setting
 }
 
-// Setting is a setting's place and value. Runs with equal places are compared.
+// Setting holds the name of a setting within a group, and its value. Runs are compared by equal groups and names.
 type Setting struct{ Group, Name, Value string }
 
-// Verdict says whether a run's numbers can be trusted.
+// Verdict tells whether a run's numbers can be trusted.
 type Verdict struct {
 	Status   Status
-	Word     string   // what people read in the place of Status
-	Messages []string // why it is not PASS
-	Notes    []string // what to know of the numbers though nothing is off
+	Word     string   // text for people instead of Status
+	Messages []string // reasons why it is not PASS
+	Notes    []string // information about the numbers of a sound run
 }
 
-// Status is a verdict in one word.
+// Status holds a verdict in one word.
 type Status string
 
 // Statuses.
@@ -113,47 +113,47 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Distribution is the slowdowns of the flows with a tag, and their completion times in nanoseconds.
+// Distribution holds the slowdowns of the flows with a tag, and their completion times in nanoseconds.
 type Distribution struct {
 	Tag       string
 	Slowdowns Sample
 	FCTs      Sample
 }
 
-// Panel is one plot, drawn once for each controller on the same scales.
+// Panel describes one plot, drawn once for each controller on the same scales.
 type Panel struct {
 	Title string
-	// Note is a line under the title; may be empty.
+	// Note holds a line below the title; may be empty.
 	Note string
 	Unit Unit
 	// Top holds the least value that the y axis must reach.
 	Top float64
 	// Log draws y on a logarithmic scale.
 	Log bool
-	// Series are the lines, by controller. A label keeps its colour and dash pattern across the controllers.
+	// Series holds the lines, by controller. A label keeps its colour and dash pattern across the controllers.
 	Series map[string][]Series
 }
 
-// Series is one line of a plot.
+// Series holds one line of a plot.
 type Series struct {
 	Label string
-	// X are virtual nanoseconds, ascending; Y are values in the panel's base unit (bytes, bits per second, nanoseconds).
-	// A NaN in Y is a gap.
+	// X holds virtual nanoseconds, ascending; Y holds values in the panel's base unit (bytes, bits per second,
+	// nanoseconds). A NaN in Y is a gap.
 	X []int64
 	Y []float64
 	// Step holds each value until the next one, as a queue does; otherwise points are joined by straight lines.
 	Step bool
-	// Reference is a level to draw across the plot, such as XOFF; nil: none.
+	// Reference holds a level to draw across the plot, such as XOFF; nil: none.
 	Reference *Level
 }
 
-// Level is a labelled horizontal line.
+// Level holds a labelled horizontal line.
 type Level struct {
 	Value float64
 	Label string
 }
 
-// Span is a labelled stretch of virtual time, in nanoseconds.
+// Span holds a labelled interval of virtual time, in nanoseconds.
 type Span struct {
 	From, To int64
 	Label    string

@@ -29,7 +29,7 @@ func render(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-// save writes what a test made to where it can be looked at.
+// save writes the output of a test to a file for inspection.
 func save(t *testing.T, name, content string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// withoutScript takes the script away, of which only a browser knows what it asks for.
+// withoutScript removes the script, because only a browser knows its requests.
 func withoutScript(page string) string {
 	before, script, _ := strings.Cut(page, `<script type="module">`)
 	_, behind, _ := strings.Cut(script, "</script>")
@@ -134,7 +134,7 @@ func TestTinyGolden(t *testing.T) {
 	testenv.Golden(t, filepath.Join("testdata", "tiny.svg"), svg)
 }
 
-// tiny is a drawing of one panel that can be checked by hand.
+// tiny returns a drawing of one panel that can be checked by hand.
 func tiny(t *testing.T) *Drawing {
 	t.Helper()
 	figures, err := Figures(&Report{
@@ -154,7 +154,7 @@ func tiny(t *testing.T) *Drawing {
 	return figures[0].Drawing
 }
 
-// spoilt is a report in which every text is of somebody who means harm.
+// spoilt returns a report in which every text is malicious.
 func spoilt(evil string) *Report {
 	r := synthetic()
 	r.Scenario, r.Description, r.Topology, r.Version, r.Plane, r.Command = evil, evil, evil, evil, evil, evil

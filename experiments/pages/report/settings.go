@@ -2,7 +2,7 @@ package report
 
 import "slices"
 
-// Differences returns the settings in which runs differ, with a value a run; empty where a run has none.
+// Differences returns the settings in which runs differ, with one value for each run; empty if a run lacks the setting.
 func Differences(runs []Run) []Difference {
 	var all []Difference
 	for _, d := range settingsOf(runs) {
@@ -13,7 +13,7 @@ func Differences(runs []Run) []Difference {
 	return all
 }
 
-// Difference is a setting's place, and its value in each run.
+// Difference holds the name of a setting, and its value in each run.
 type Difference struct {
 	Group  string   `json:"group"`
 	Name   string   `json:"name"`
@@ -43,7 +43,7 @@ func settingsOf(runs []Run) []Difference {
 	return all
 }
 
-// settingTables returns what the runs' settings have in common, and where they differ.
+// settingTables returns tables of the settings that the runs share, and of those in which they differ.
 func settingTables(r *Report) (same, differ []table) {
 	settings := settingsOf(r.Runs)
 	build := func(caption string, heads []string, want bool) []table {

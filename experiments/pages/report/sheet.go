@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Sheet is a page of texts, tables and line charts that is about no run in particular, such as the grades of a class.
+// Sheet holds a page of texts, tables and line charts that does not describe a run, such as the grades of a class.
 type Sheet struct {
 	Kicker, Title, Lead, Version string
 	Facts                        []Fact
@@ -13,23 +13,23 @@ type Sheet struct {
 	Foot                         string
 }
 
-// SheetPart is a section of a Sheet. What it lacks is left out.
+// SheetPart holds a section of a Sheet. Empty parts are left out.
 type SheetPart struct {
 	Title  string
 	Texts  []string
-	Failed bool // Texts say what went wrong
+	Failed bool // Texts describe a failure
 	Table  *SheetTable
 	Lines  *Lines
 }
 
-// SheetTable is a table of texts.
+// SheetTable holds a table of texts.
 type SheetTable struct {
 	Caption string
-	Heads   []string // the first one's are the rows' names
+	Heads   []string // heads of the columns; the first column names the rows
 	Rows    []SheetRow
 }
 
-// SheetRow is a row. Part, from 0 to 1, is drawn as a bar in its first cell; below 0: none.
+// SheetRow holds a row. Part, from 0 to 1, is drawn as a bar in its first cell; below 0: none.
 type SheetRow struct {
 	Cells []string
 	Best  bool // the first cell stands out

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSheet: what others have written is escaped, and what a part lacks is left out.
+// TestSheet checks that texts of others are escaped, and that empty parts are left out.
 func TestSheet(t *testing.T) {
 	evil := `<script>alert(1)</script>`
 	var b strings.Builder

@@ -178,7 +178,7 @@ func lossyTable(r *Report) []table {
 	return []table{t}
 }
 
-// mostDropPlaces is how many ports a report names, of those with the most drops.
+// mostDropPlaces limits the ports that a report names, those with the most drops.
 const mostDropPlaces = 16
 
 // dropTable returns the ports that dropped the most frames, with the causes.

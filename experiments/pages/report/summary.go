@@ -1,19 +1,19 @@
 package report
 
-// Summary is a run in numbers. Times are virtual nanoseconds.
+// Summary holds a run in numbers. Times are virtual nanoseconds.
 type Summary struct {
 	All    Flows
 	ByTag  []Group
 	BySize []Group
-	// BySizeBin are bins of equal count by size, the smallest flows first; empty: there are none.
+	// BySizeBin holds bins with equally many flows, the smallest flows first; empty: none.
 	BySizeBin []SizeBin
 
 	PFCFrames int64
-	// SwitchPauses are those that a switch sent to a switch.
+	// SwitchPauses counts the PAUSE frames from switch to switch.
 	SwitchPauses int64
-	// PFCRate is PAUSE frames per virtual second.
+	// PFCRate holds PAUSE frames per virtual second.
 	PFCRate float64
-	// Paused is the time for which flow control paused ports, by PAUSE or for want of credits, summed.
+	// Paused holds the time for which flow control paused ports, by PAUSE or for lack of credits, summed over ports.
 	Paused int64
 
 	ECNMarks, CNPs, CNMs int64
@@ -21,21 +21,21 @@ type Summary struct {
 	Drops                int64
 	Speed                Speed
 
-	// PeakIngress is the peak occupancy of an ingress port, PeakEgress the longest egress queue, in bytes.
+	// PeakIngress holds the peak occupancy of an ingress port, PeakEgress the longest egress queue, in bytes.
 	PeakIngress, PeakEgress int64
 	Spread                  Spread
 	Victims                 Victims
 	Fairness                []Fairness
 	Links                   []Link
-	// Imbalance is by tier of the switches that choose among equal-cost ports.
+	// Imbalance has an element for each tier of switches that choose among equal-cost ports.
 	Imbalance []Imbalance
-	// Recovery is nil where losses are repaired by go-back-N and nothing is trimmed.
+	// Recovery: nil if losses are repaired by go-back-N and nothing is trimmed.
 	Recovery *Recovery
-	// Lossy are the frames that found no room in a lossy class.
+	// Lossy counts the frames dropped in lossy classes for lack of space.
 	Lossy LossyDrops
-	// Drop are the ports with the most dropped frames, by cause.
+	// Drop lists the ports with the most dropped frames, by cause.
 	Drop []DropPlace
-	// Jobs and Collectives are of workloads whose flows wait for each other.
+	// Jobs and Collectives hold the results of workloads with dependent flows.
 	Jobs        []Job
 	Collectives []Collective
 }
@@ -46,13 +46,13 @@ type DropPlace struct {
 	Frames    int64
 }
 
-// LossyDrops are frames by cause: beyond a queue's limit, beyond its dynamic threshold, and as the shared buffer was
-// full.
+// LossyDrops counts frames by cause: beyond a queue's limit, beyond its dynamic threshold, and because the shared
+// buffer was full.
 type LossyDrops struct {
 	Queue, Threshold, Buffer int64
 }
 
-// Job is a workload whose flows wait. Times are in nanoseconds; JCT is 0 of one that has not ended.
+// Job holds the results of a workload with dependent flows. Times are in nanoseconds; JCT is 0 if it has not ended.
 type Job struct {
 	Tag                                string
 	JCT, Limit, Compute, Exposed, Late int64
@@ -60,67 +60,67 @@ type Job struct {
 	Straggler                          string
 }
 
-// Collective is the collectives of a job that are alike. Times are in nanoseconds.
+// Collective holds the results of equal collectives of a job. Times are in nanoseconds.
 type Collective struct {
-	Name             string // with its job
+	Name             string // including the job's name
 	Completed        int
 	Time             Quantiles
 	Limit            int64
 	Algorithmic, Bus float64 // bit/s
-	Skew, Late       float64 // mean
+	Skew, Late       float64 // mean values
 }
 
-// Imbalance is how unevenly the switches of a tier loaded equal-cost ports: 1 and 1 if evenly.
+// Imbalance tells how unevenly the switches of a tier loaded equal-cost ports: 1 and 1 if evenly.
 type Imbalance struct {
 	Tier              int
 	MaxOverMean, Jain float64
 	Worst             string // the most uneven switch
 }
 
-// Recovery is what it took to bring what was lost, in packets.
+// Recovery counts the packets and events of loss recovery.
 type Recovery struct {
-	Timeouts, Naks, Retransmitted                    int64 // Retransmitted in bytes
+	Timeouts, Naks, Retransmitted                    int64 // Retransmitted: in bytes
 	Spurious, Duplicates, Reordered, Extent, Trimmed int64
 }
 
-// SizeBin is the part of the flows up to a size, in bytes, that no smaller part has.
+// SizeBin holds the statistics of the flows up to a size, in bytes, that are in no smaller bin.
 type SizeBin struct {
 	UpTo  int64
 	Flows Flows
 }
 
-// Spread says how far PAUSE spread.
+// Spread describes how far PAUSE spread.
 type Spread struct {
-	Depth   int      // hops; 0: there was none
+	Depth   int      // hops; 0: no PAUSE
 	ByDepth []int64  // holds at 1, 2, ... hops
 	Chain   []string // the nodes of the first chain of that depth, the root first
-	Time    int64    // of that chain, in nanoseconds
+	Time    int64    // time of that chain, in nanoseconds
 }
 
-// Victims are flows that were slowed though they share no congested port.
+// Victims describes the flows that were slowed although they share no congested port.
 type Victims struct {
 	Over  float64 // the slowdown above which a flow counts
 	Count int
 	Worst []Victim
 }
 
-// Victim is a flow.
+// Victim describes one such flow.
 type Victim struct {
 	Flow     int
 	Tag      string
 	Slowdown float64
 }
 
-// Fairness is Jain's index of the flows with a tag.
+// Fairness holds Jain's index of the flows with a tag.
 type Fairness struct {
 	Tag         string
 	Mean, Least float64
 }
 
-// Link is one direction of a link.
+// Link describes one direction of a link.
 type Link struct {
 	Node, Port, Peer string
-	// FromSwitch and ToSwitch say what is at its ends: false for a host.
+	// FromSwitch and ToSwitch are true if a switch is at that end, false for a host.
 	FromSwitch, ToSwitch bool
 	Utilisation          float64 // 0 to 1
 	PauseRate            float64 // PAUSE frames that paused it, per virtual second
@@ -131,24 +131,24 @@ type Link struct {
 // Name returns the link for people.
 func (l *Link) Name() string { return l.Node + " → " + l.Peer }
 
-// Flows are the statistics of the flows that ended.
+// Flows holds the statistics of the flows that ended.
 type Flows struct {
-	Count int // of those that ended, which all else is about
-	// Unfinished are those with a size that had not ended as the run did.
+	Count int // number of ended flows; all other fields but Unfinished describe them
+	// Unfinished counts the flows with a size that had not ended at the end of the run.
 	Unfinished int
-	// FCT is in nanoseconds.
+	// FCT: in nanoseconds
 	FCT Quantiles
-	// Slowdown is a flow's FCT over its ideal FCT.
+	// Slowdown divides a flow's FCT by its ideal FCT.
 	Slowdown Quantiles
 }
 
-// Group is a named part of the flows: a tag or a size bin.
+// Group holds a named part of the flows: a tag or a size bin.
 type Group struct {
 	Name  string
 	Flows Flows
 }
 
-// Quantiles describe a distribution.
+// Quantiles describes a distribution.
 type Quantiles struct {
 	Mean, P50, P95, P99 float64
 }
@@ -159,7 +159,7 @@ type RTT struct {
 	Mean, P99, Max float64
 }
 
-// Speed is how fast the run went. It is the only place where wall-clock time may enter a report; leave WallSeconds and
+// Speed holds the speed of the run. No other part of a report may contain wall-clock time; leave WallSeconds and
 // HopsPerSecond zero for a page that is byte-identical on every machine.
 type Speed struct {
 	Frames         int64

@@ -10,39 +10,40 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// Sweep is everything the page of a sweep shows.
+// Sweep holds the content of a sweep's page.
 type Sweep struct {
 	Name, Description, Version, Command string
-	// Facts are the sweep in a few words, such as what it varied.
+	// Facts describes the sweep in a few words, such as the parameters that it varied.
 	Facts []Fact
-	// Problems are points that are in no chart, since they failed or are missing, a line each.
+	// Problems lists points that are in no chart because they failed or are missing, one per line.
 	Problems []string
-	// Equal are points that came out like an earlier one because nothing sets them apart, a line each.
+	// Equal lists points whose run equals an earlier one because no setting distinguishes them, one per line.
 	Equal   []string
 	X       SweepAxis
-	Lines   []string // what the lines of every chart are, in the order of their values
+	Lines   []string // names of the lines of every chart, in the order of their values
 	Metrics []SweepMetric
 }
 
-// Fact is a labelled word or two.
+// Fact holds a label and one or two words.
 type Fact struct{ Label, Text string }
 
-// SweepAxis is what a sweep's charts have from left to right.
+// SweepAxis describes the x axis of a sweep's charts.
 type SweepAxis struct {
 	Title  string
-	Column string   // in a CSV file
-	Names  []string // of the places, as the user wrote them
-	// Values are the places as numbers in Unit's base unit, ascending; nil if they are none: then they stand side by side.
+	Column string   // name in a CSV file
+	Names  []string // names of the positions, as the user wrote them
+	// Values holds the positions as numbers in Unit's base unit, ascending; nil if they are not numbers: they are then
+	// spaced equally.
 	Values []float64
 	Unit   Unit
 }
 
-// SweepMetric is one metric: a chart and a table.
+// SweepMetric describes one metric: a chart and a table.
 type SweepMetric struct {
 	Title  string
-	Column string // in a CSV file
+	Column string // name in a CSV file
 	Unit   Unit
-	Lines  [][]interval.Estimate // by line and place on the axis
+	Lines  [][]interval.Estimate // by line and position on the axis
 }
 
 // WriteSweep writes the page.
@@ -134,7 +135,7 @@ func (s *Sweep) check() error {
 	return nil
 }
 
-// axis maps the places. A tick stands at each, and its name as far as they fit: they are what was run.
+// axis maps the positions. Each has a tick, and a name if it fits, because only these values were run.
 func (x *SweepAxis) axis() axis {
 	if x.Values == nil {
 		return namedAxis(x.Names)
@@ -153,7 +154,7 @@ func (x *SweepAxis) axis() axis {
 	return a
 }
 
-// ticks returns a tick for each place. Where names would overlap, those farther left are left out: the last has the
+// ticks returns a tick for each position. If names would overlap, those further left are left out: the last has the
 // unit.
 func (x *SweepAxis) ticks(a *axis) []tick {
 	ticks := make([]tick, len(x.Values))
@@ -225,7 +226,7 @@ func (s *Sweep) chart(i int) *chart {
 	return c
 }
 
-// table returns a metric's numbers: a row a place, a column a line.
+// table returns a metric's numbers: a row for each position, a column for each line.
 func (s *Sweep) table(i int) table {
 	m := &s.Metrics[i]
 	top := 0.0

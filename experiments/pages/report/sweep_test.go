@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// syntheticSweep is two controllers at three places, the second without a value at the last, the first from one run
-// there.
+// syntheticSweep returns two controllers at three positions. The second has no value at the last position; the first
+// has one run there.
 func syntheticSweep() *Sweep {
 	return &Sweep{
 		Name: "sweep <1>", Description: "what & why", Version: "v1", Command: "pausenet sweep a --set x=1..3",
@@ -139,7 +139,7 @@ func TestSweepAxis(t *testing.T) {
 	}
 }
 
-// TestSweepTicks: a tick stands at each place; of names without room those farther left are left out.
+// TestSweepTicks checks that each position has a tick, and that of names without room those further left are left out.
 func TestSweepTicks(t *testing.T) {
 	for _, c := range []struct {
 		axis SweepAxis

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// synthetic is a report shaped like the DCON paper's figures 2 and 6: f0 and f1 at 20 Gb/s each, a burst from 20 to 27
-// ms at the receiver of f1. Under dcqcn the pause spreads and f0 starves; under dcon it does not. The controllers
-// beyond these two lie between them.
+// synthetic returns a report like the DCON paper's figures 2 and 6: f0 and f1 at 20 Gb/s each, a burst from 20 to 27 ms
+// at the receiver of f1. Under dcqcn the pause spreads and f0 starves; under dcon it does not. Further controllers lie
+// between these two.
 func synthetic(controllers ...string) *Report {
 	if len(controllers) == 0 {
 		controllers = []string{"dcqcn", "dcon"}

@@ -7,18 +7,18 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// table compares the controllers, a column each; or under each head a column each.
+// table compares the controllers: one column each, or one column each under every head.
 type table struct {
 	Caption string
 	Corner  string   // heads the first column
 	Heads   []string // of the columns, or of groups of columns
-	Sub     []string // the columns of each group, if there are groups
+	Sub     []string // columns of each group, if there are groups
 	Bodies  []body
 	Texts   bool // all cells are texts
-	Turned  bool // its heads are measures, and may take several lines
+	Turned  bool // heads are measures, and may take several lines
 }
 
-// body is a run of rows with a heading of its own, or none.
+// body holds a group of rows with an optional heading.
 type body struct {
 	Heading string
 	Rows    []row
@@ -29,7 +29,7 @@ type row struct {
 	Cells       []cell
 }
 
-// turned returns a table without groups, whose rows are t's columns.
+// turned returns a table without groups, with rows and columns exchanged.
 func (t table) turned() table {
 	out := t
 	out.Heads, out.Bodies, out.Turned = nil, []body{{}}, true
@@ -68,8 +68,8 @@ func (t *table) class(i int, c cell) string {
 	return ""
 }
 
-// cell is one number. Bar is its share of the row's largest, in percent, or negative for no bar. Change is how far it
-// is from the first column's, in a comparison.
+// cell holds one number. Bar holds its share of the row's largest, in percent, or is negative for no bar. Change holds
+// its difference from the first column's number, in a comparison.
 type cell struct {
 	Text   string
 	Change string
@@ -78,14 +78,14 @@ type cell struct {
 	Bar    float64
 }
 
-// counts is the unit of whole numbers that are printed in full.
+// counts selects the unit of whole numbers that are printed in full.
 const counts Unit = "counts"
 
-// better says which of two numbers is the better one.
+// better tells whether a larger or a smaller number is better.
 type better int
 
 const (
-	neither better = iota // it is a fact, not a merit
+	neither better = iota // the number is neutral
 	lower
 )
 

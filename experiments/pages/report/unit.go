@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Unit is the base unit of a plot's values. Values of the named units are printed with SI prefixes (a KB is 1000 bytes,
-// as everywhere in pausenet); any other string is shown as it is, its values as 1, 10k, 2M.
+// Unit holds the base unit of a plot's values. Values of the named units are printed with SI prefixes (a KB is 1000
+// bytes, as everywhere in pausenet). Any other string is shown as it is, with values such as 1, 10k, 2M.
 type Unit string
 
 // Units.
@@ -22,11 +22,11 @@ const (
 	None          Unit = ""
 )
 
-// measure is a unit with its prefix chosen, so that all the numbers of one axis or table row compare at a glance.
+// measure holds a unit with a prefix, so that all numbers of one axis or table row are comparable at a glance.
 type measure struct {
 	div    float64
 	suffix string // printed after each number
-	name   string // printed once an axis, or after a space
+	name   string // printed once per axis, or after a space
 }
 
 var prefixes = map[Unit][]measure{
@@ -133,15 +133,15 @@ func (m measure) plusMinus(mean, half float64) string {
 	return print(mean/m.div) + " ± " + print(half/m.div)
 }
 
-// quantity matches a number and its unit as scenarios and messages have them, and what stands before it: nothing that
-// makes it a part of a name or a setting.
+// quantity matches a number and its unit as scenarios and messages write them, unless the preceding character makes it
+// a part of a name or a setting.
 var quantity = regexp.MustCompile(`(^|[\s(\[,;:/±<–])(\d+(?:\.\d+)?) ?(ps|ns|us|ms|s|B|KB|MB|GB|TB|[KMGT]?bps)\b`)
 
-// withUnits returns text with its quantities as the page's own: "25Gbps, 1us" becomes "25 Gbps, 1 us", which stay on
-// one line.
+// withUnits returns text with its quantities in the page's style: "25Gbps, 1us" becomes "25 Gbps, 1 us", which are not
+// broken across lines.
 func withUnits(text string) string { return quantity.ReplaceAllString(text, "$1$2\u00a0$3") }
 
-// rounded is like withUnits, but rounds quantities with decimals to three significant digits: "266.616KB"
+// rounded does the work of withUnits, but rounds quantities with decimals to three significant digits: "266.616KB"
 // becomes "267 KB".
 func rounded(text string) string {
 	return withUnits(quantity.ReplaceAllStringFunc(text, func(s string) string {
@@ -163,7 +163,7 @@ func (m measure) titled(s string) string {
 	return s + ", " + m.name
 }
 
-// digits prints v with three significant digits, but never an exponent for what a run can measure.
+// digits prints v with three significant digits, without an exponent for any value that a run can measure.
 func digits(v float64) string {
 	a := math.Abs(v)
 	switch {

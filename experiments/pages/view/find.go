@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// mostRuns is how many runs a page has at most: a browser holds all of them.
+// mostRuns limits the runs of a page, because a browser holds all of them in memory.
 const mostRuns = 12
 
 // Read makes the replays of the runs below folders: of runs, scenarios or results. The title is the scenario's, or of

@@ -39,7 +39,7 @@ controllers: [dcqcn, dcon]
 switch: {pfc: {xoff: 60KB, xon: 50KB}}
 `
 
-// run runs a scenario under congestion controls into folders below one, which it returns.
+// run runs a scenario under congestion controls into subfolders of a folder, which it returns.
 func run(t *testing.T, text string, record bool, controllers ...string) string {
 	t.Helper()
 	var o runner.Options
@@ -49,7 +49,7 @@ func run(t *testing.T, text string, record bool, controllers ...string) string {
 	return runWith(t, text, o, controllers...)
 }
 
-// recorded are the options of a run that records all that the page shows.
+// recorded holds the options of a run that records everything that the page shows.
 var recorded = runner.Options{Observers: []runner.NewObserver{observe.Record, observe.Why}}
 
 func runWith(t *testing.T, text string, o runner.Options, controllers ...string) string {
@@ -75,7 +75,7 @@ func runWith(t *testing.T, text string, o runner.Options, controllers ...string)
 	return folder
 }
 
-// table are the rows of a CSV file, without its header.
+// table returns the rows of a CSV file, without its header.
 func table(t *testing.T, path ...string) [][]string {
 	t.Helper()
 	f, err := os.Open(filepath.Join(path...))
@@ -109,7 +109,7 @@ func shows(b *browser.Tab, t string) {
 	b.Wait(fmt.Sprintf("document.querySelector('#scrub').value === %q", t))
 }
 
-// raw waits until a value of what is selected, as it was before it was made readable, is what it should be.
+// raw waits until an unformatted value of the selection has the wanted value.
 func raw(b *browser.Tab, key, want string) {
 	b.Helper()
 	b.Wait(fmt.Sprintf("document.querySelector('#selected [data-value=%s]')?.dataset.raw === %q", key, want))
@@ -121,8 +121,8 @@ func press(b *browser.Tab, key string) {
 	b.Do(chromedp.KeyEvent(key))
 }
 
-// TestPlays: two runs side by side play, stop, step and scrub; what is shown of a moment is what the CSV files have of
-// it.
+// TestPlays checks that two runs side by side can play, stop, step and scrub, and that the page shows the values of the
+// CSV files for each moment.
 func TestPlays(t *testing.T) {
 	folder := run(t, burst, true, "dcqcn", "dcon")
 	b := open(t, "", folder)

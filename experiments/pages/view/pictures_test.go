@@ -21,11 +21,11 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
-// mostPicture is how many bytes a picture of the documents may have.
+// mostPicture limits the bytes of a picture in the documents.
 const mostPicture = 150_000
 
-// pictures lists the documents' pictures of the page: of which runs, at which address. An address names flows and
-// places as the scenario does.
+// pictures lists the documents' pictures of the page, with their runs and addresses. An address names flows and ports
+// as the scenario does.
 var pictures = []struct {
 	file, scenario string
 	controllers    []string
@@ -37,7 +37,7 @@ var pictures = []struct {
 	{"view-pfc-storm.png", "pfc-storm", []string{"none", "watchdog"}, "#t=900000&run=0&beside=1&flow=1", 800},
 }
 
-// experiment is the document whose first scenario's report experiment-report.png shows.
+// experiment names the document whose first scenario's report is shown in experiment-report.png.
 const experiment = "../../../docs/experiment.md"
 
 // TestPictures checks that the pictures are small, and that a document shows each. With -update it takes them.
@@ -109,7 +109,7 @@ func checkPicture(t *testing.T, path, documents string) {
 	}
 }
 
-// few is a picture of the 256 colours that it has most of: a page's others are of the edges of its letters.
+// few reduces a picture to its 256 most frequent colours. A page's other colours are those of letters' edges.
 func few(t *testing.T, data []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(data))

@@ -14,10 +14,10 @@ import (
 )
 
 // Server serves runs, or a live fabric, to the browsers of this machine's user: on the loopback interface, on a port
-// that the kernel chooses, below a token that only who is told the address has.
+// that the kernel chooses, below a token that is part of the address.
 //
-// Another page that the same browser has open reaches the port too, by a name that it has resolve to 127.0.0.1 (DNS
-// rebinding), or across origins. So what names another host, or comes from another origin, is refused, token or not.
+// Another page open in the same browser can reach the port too, by a name that resolves to 127.0.0.1 (DNS rebinding),
+// or across origins. So requests for another host, or from another origin, are refused even with the token.
 type Server struct {
 	listener net.Listener
 	token    string
@@ -26,12 +26,12 @@ type Server struct {
 	live     *Live // nil: runs
 }
 
-// Live is what a page of a live fabric is fed by.
+// Live provides the data for a page of a live fabric.
 type Live struct {
-	// Changes says that the page offers to change the fabric.
+	// Changes is true if the page offers to change the fabric.
 	Changes bool
-	// Handler answers what the page asks for, by paths as they are below the token: "events" and the like. A request by
-	// POST has brought the token in its header TokenHeader too.
+	// Handler serves the page's requests, by paths below the token such as "events". A POST request has also sent the
+	// token in its header TokenHeader.
 	Handler http.Handler
 	// Limit wraps a listener and limits its connections, because the fabric's own process may serve the page. State is
 	// called when a request starts or ends on a connection.
@@ -39,11 +39,11 @@ type Live struct {
 	State func(net.Conn, http.ConnState)
 }
 
-// TokenHeader is the header of requests that change something. No page of another origin can send it, for the browser
-// would ask first.
+// TokenHeader names the header of requests that change something. No page of another origin can send it, because the
+// browser would ask the server first.
 const TokenHeader = "Pausenet-Token"
 
-// Listen makes a server, whose address is known from then on; Serve serves.
+// Listen returns a server with an address; Serve serves requests.
 func Listen(title string, runs [][]byte) (*Server, error) {
 	return listen(&Server{title: title, runs: runs})
 }
@@ -66,7 +66,7 @@ func listen(s *Server) (_ *Server, err error) {
 // URL returns the page's address.
 func (s *Server) URL() string { return fmt.Sprintf("http://%s/%s/", s.listener.Addr(), s.token) }
 
-// farewell is how long answers that are under way have to be taken as the server ends.
+// farewell sets how long clients may take to read responses in progress when the server ends.
 const farewell = time.Second
 
 // Serve serves until the context is done. Requests' contexts are done then too.
@@ -100,7 +100,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// allowed reports whether a request is from the page itself, or from somebody who was given its address.
+// allowed reports whether a request comes from the page itself, or from somebody who knows its address.
 func (s *Server) allowed(r *http.Request) bool {
 	host := s.listener.Addr().String()
 	origins := r.Header.Values("Origin")

@@ -26,7 +26,7 @@ var script []byte
 //go:embed bundle/view.css
 var style []byte
 
-// What index.html has in the places of what differs.
+// Markers in index.html that are replaced.
 const (
 	titlePlace  = "<!--title-->"
 	policyPlace = "<!--policy-->"
@@ -47,7 +47,7 @@ func Export(title string, runs [][]byte) []byte { return single(title, strconv.I
 // with {runs, play}: a list of byte arrays, and whether the page is to play them at once.
 func Embed() []byte { return single("run", "posted", nil) }
 
-// single puts the page into one file, with runs in it. number is what it is told of how many there are.
+// single puts the page into one file, with runs in it. number tells the page how many there are.
 func single(title, number string, runs [][]byte) []byte {
 	hash := func(text []byte) string {
 		sum := sha256.Sum256(text)
@@ -78,7 +78,7 @@ func page(title, runs, policy string) string {
 	).Replace(index)
 }
 
-// meta returns the tag by which the page knows that it shows a live fabric, and whether it may change it.
+// meta returns the tag that tells the page that it shows a live fabric, and whether it may change it.
 func (l *Live) meta() string {
 	switch {
 	case l == nil:

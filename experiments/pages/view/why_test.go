@@ -12,9 +12,9 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
-// told are the nodes that why has of a flow's tree, a line each: depth, picoseconds and words, of the larger ones or of
-// all.
-func told(parts []*why.Node, all bool) (lines []string) {
+// shownTree returns the nodes that package why has for a flow's tree, one per line: depth, picoseconds and words, of
+// the larger ones or of all.
+func shownTree(parts []*why.Node, all bool) (lines []string) {
 	var sum int64
 	for _, p := range parts {
 		sum += p.Picoseconds
@@ -32,15 +32,15 @@ func told(parts []*why.Node, all bool) (lines []string) {
 	return lines
 }
 
-// trees is an expression for the same of a page, for both of its trees; its parameter is the number of the run.
+// trees holds an expression that returns the same for both trees of a page; its parameter is the number of the run.
 const trees = `(() => {
-	const told = (ul, depth) => [...ul.children].filter((li) => li.dataset.ps).flatMap((li) =>
-		[depth + " " + li.dataset.ps + " " + li.querySelector(".share").lastChild.textContent, ...[...li.querySelectorAll(":scope > ul")].flatMap((below) => told(below, depth + 1))]);
-	return [...document.querySelectorAll("#selected .why")[%d].querySelectorAll(":scope > ul")].map((ul) => told(ul, 0).join("\n")).join("\n\n");
+	const shown = (ul, depth) => [...ul.children].filter((li) => li.dataset.ps).flatMap((li) =>
+		[depth + " " + li.dataset.ps + " " + li.querySelector(".share").lastChild.textContent, ...[...li.querySelectorAll(":scope > ul")].flatMap((below) => shown(below, depth + 1))]);
+	return [...document.querySelectorAll("#selected .why")[%d].querySelectorAll(":scope > ul")].map((ul) => shown(ul, 0).join("\n")).join("\n\n");
 })()`
 
-// TestWhy: the shares that the page has of a flow's time are those of pausenet why, also of a file, and of two runs; a
-// click on a cause has the drawing show its place.
+// TestWhy checks that the page divides a flow's time as pausenet why does, also as a file, and for two runs, and that a
+// click on a cause shows its position in the drawing.
 func TestWhy(t *testing.T) {
 	browser.Need(t)
 	s, text := []string{"dcqcn", "dcon"}, burst
@@ -72,8 +72,8 @@ func TestWhy(t *testing.T) {
 					if all {
 						b.Value(fmt.Sprintf("document.querySelectorAll('#selected .why')[%d].querySelector('.all')?.click()", run))
 					}
-					want := strings.Join(told(recorded.Roots(flows).Parts, all), "\n") + "\n\n" +
-						strings.Join(told(recorded.Tree(flows).Parts, all), "\n")
+					want := strings.Join(shownTree(recorded.Roots(flows).Parts, all), "\n") + "\n\n" +
+						strings.Join(shownTree(recorded.Tree(flows).Parts, all), "\n")
 					if got := b.Value(fmt.Sprintf(trees, run)); got != want {
 						t.Fatalf("flow %d under %s, all %v: the page has\n%s\nwant\n%s", flow, name, all, got, want)
 					}

@@ -8,11 +8,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostSamples is how many sampling intervals the default stretch of time has at most from the first PAUSE on.
+// mostSamples limits the length of the default interval from the first PAUSE on, in sampling intervals.
 const mostSamples = 1000
 
-// stretch decides which time is drawn.
-func (s *scene) stretch(from, to *vtime.Time) error {
+// chooseInterval sets the interval to draw.
+func (s *scene) chooseInterval(from, to *vtime.Time) error {
 	end := 0.0
 	for _, r := range s.runs {
 		end = max(end, r.end)
@@ -37,8 +37,8 @@ func (s *scene) stretch(from, to *vtime.Time) error {
 	return nil
 }
 
-// aroundPauses returns the time from a little before the first PAUSE to a little after the last, of any run. Without
-// PAUSE it is the time in which flows are under way.
+// aroundPauses returns the time from shortly before the first PAUSE to shortly after the last, of any run. Without
+// PAUSE it returns the time in which flows are active.
 func (s *scene) aroundPauses(end float64) (from, to float64) {
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, r := range s.runs {
@@ -73,7 +73,7 @@ func (s *scene) underWay(end float64) (from, to float64) {
 	return from, to
 }
 
-// around returns the stretch of time that a still picture's plot has around its moment.
+// around returns the interval of the plot around the moment of a still picture.
 func (s *scene) around(at float64) (from, to float64) {
 	if from, to := s.aroundPauses(s.runs[0].end); from <= at && at <= to {
 		return from, to
@@ -81,8 +81,8 @@ func (s *scene) around(at float64) (from, to float64) {
 	return 0, s.runs[0].end
 }
 
-// busiest returns the first sample at which most ports of the first run are paused, or their queues are longest if none
-// is.
+// busiest returns the first sample at which most ports of the first run are paused, or, if none ever is, their queues
+// are longest.
 func (s *scene) busiest() float64 {
 	r := s.runs[0]
 	best, at := -1.0, s.from
@@ -103,7 +103,7 @@ func (s *scene) busiest() float64 {
 	return at
 }
 
-// poster returns the frame in which most ports are paused; of several the last, whose charts have most.
+// poster returns the frame in which most ports are paused; if there are several, the last, whose charts show most.
 func (s *scene) poster(frames int, at func(int) float64) (best int) {
 	most := 0
 	for i := range frames {
