@@ -36,6 +36,7 @@ var commands = []commandGroup{
 		newGraphCommand,
 		newImportCommand,
 		newBoundCommand,
+		newEstimateCommand,
 		newCheckCommand,
 		newCCCommand,
 	}},

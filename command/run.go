@@ -182,6 +182,8 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 		case f.why || why == nil && f.whyUpTo > 0 && s.Scenario.FlowCount() <= f.whyUpTo:
 			s.Observers = append(s.Observers, observe.Why)
 		}
+		writeWarnings(stderr(), s.Scenario.Name,
+			memoryWarning(s.Scenario, min(f.Jobs, len(s.Controllers)*max(1, len(s.Seeds)))))
 		batch.Scenarios = append(batch.Scenarios, *s)
 	}
 	spareMemory(batch)

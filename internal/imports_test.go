@@ -143,6 +143,9 @@ var mayImport = map[string][]string{
 		"switchagent", "orchestrator/engine", "orchestrator/engine/fill",
 	},
 	"experiments/scenario/sonic": {},
+	"experiments/analysis/estimate": {
+		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies",
+	},
 	"experiments/analysis/bound": {
 		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/analysis/fluid",
 		"topologies", "orchestrator/engine", "orchestrator/engine/paths",
@@ -188,7 +191,8 @@ var mayImport = map[string][]string{
 		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image",
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
-		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
+		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
+		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
 		"experiments/live", "experiments/train", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
 		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",

@@ -4,6 +4,8 @@ package machine
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -43,4 +45,36 @@ func Load() (load float64) {
 	}
 	_, _ = fmt.Sscan(string(text), &load)
 	return load
+}
+
+// AvailableMemory returns how much memory a program can use without swapping, in bytes; 0 if it is not known. A limit
+// of the process's control group counts, less what the group uses.
+func AvailableMemory() int64 {
+	free := int64(0)
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if _, err := fmt.Sscanf(line, "MemAvailable: %d kB", &free); err == nil {
+				free <<= 10
+				break
+			}
+		}
+	}
+	const group = "/sys/fs/cgroup/memory."
+	if limit, used := numberIn(group+"max"), numberIn(group+"current"); limit > 0 && used >= 0 {
+		free = min(free, max(1, limit-used))
+	}
+	return free
+}
+
+// numberIn returns the number in a file; -1 if it has none.
+func numberIn(file string) int64 {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return -1
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
 }

@@ -21,3 +21,6 @@ func PeakResidentOf(*os.ProcessState) int64 { return 0 }
 
 // Load returns 0: it is not known.
 func Load() float64 { return 0 }
+
+// AvailableMemory returns 0: it is not known.
+func AvailableMemory() int64 { return 0 }

@@ -1,0 +1,179 @@
+// Package estimate predicts what runs of a scenario cost before they are made: packet-hops, memory, files and
+// processor time. It follows no queue and no congestion control, so it is a rough upper estimate: a flow is taken to
+// send at line rate, shared with the other flows of its two hosts.
+package estimate
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Run is the expected cost of one run.
+type Run struct {
+	Controller string `json:"controller"` // or a variant
+	Packets    int64  `json:"packets"`    // of data
+	Hops       int64  `json:"hops"`       // frames over links, data and ACKs
+	Memory     int64  `json:"memory_bytes"`
+	// PortsTable is the size of ports.csv, usually the largest file, if the run lasts for the scenario's duration.
+	PortsTable int64 `json:"ports_csv_bytes"`
+	// Seconds is the processor time; 0 until SetTime has set it.
+	Seconds float64 `json:"processor_seconds,omitempty"`
+	ports   int
+	flows   int
+	rows    int64 // of ports.csv that cost time
+}
+
+// Memory of a process, fitted to the peaks of whole runs with 1024 to 131072 hosts (docs/performance.md), which it
+// meets within 25 %.
+const (
+	processMemory = 40 << 20
+	portMemory    = 5100 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
+	flowMemory    = 450
+)
+
+// rowBytes is the length of a row of ports.csv with short names.
+const rowBytes = 45
+
+// Of returns the expected cost of a run under a controller or variant. The scenario's flows must be drawn.
+func Of(s *scenario.Scenario, controller string) (*Run, error) {
+	s, name, spec, err := s.Under(controller)
+	if err != nil {
+		return nil, err
+	}
+	plan := s.Topology
+	r := &Run{Controller: name, ports: len(plan.Ports), flows: len(s.Flows)}
+	perACK := float64(scenario.HostSettings(s, spec.Needs).AckEvery)
+	wanted := make([]float64, len(s.Flows)) // payload bytes, if nobody else sends
+	shares := newShares(plan)
+	for i := range s.Flows {
+		wanted[i] = most(s, &s.Flows[i])
+		shares.add(&s.Flows[i], wanted[i])
+	}
+	shares.limit(s.Duration + s.DrainTime())
+	links := map[[2]topologies.NodeID]int{} // on the path between two leaf switches
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		packets := math.Ceil(wanted[i] * shares.of(f) / float64(plan.MTU))
+		from, to := plan.PeerNode(plan.Nodes[f.Source].Ports[f.Pair.From]).ID, plan.Nodes[f.Destination].Ports[f.Pair.To]
+		key := [2]topologies.NodeID{from, plan.PeerNode(to).ID}
+		n, known := links[key]
+		if !known {
+			n = 1 + max(0, plan.Hops(from, plan.Ports[to].Interface))
+			links[key] = n
+		}
+		r.Packets += int64(packets)
+		r.Hops += int64(packets*float64(n) + math.Ceil(packets/perACK)*float64(n))
+	}
+	r.PortsTable = rows(s) * rowBytes
+	if !s.Drain { // a run that drains ends with its flows, which is usually much earlier
+		r.rows = rows(s)
+	}
+	r.Memory = Memory(s)
+	return r, nil
+}
+
+// Memory returns the expected peak of a process that runs a scenario once, in bytes. It needs no drawn flows.
+func Memory(s *scenario.Scenario) int64 {
+	return processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount())*flowMemory
+}
+
+// rows returns the number of rows of ports.csv, up to the scenario's duration.
+func rows(s *scenario.Scenario) int64 {
+	ports := len(s.Sample.Ports)
+	if ports == 0 {
+		for _, sw := range s.Topology.Switch {
+			ports += len(s.Topology.Nodes[sw].Ports)
+		}
+	}
+	if s.Sample.Interval == 0 {
+		return 0
+	}
+	return (int64(s.Duration/s.Sample.Interval) + 1) * int64(ports) * int64(bits.OnesCount8(s.DataPriorities()))
+}
+
+// most returns the payload bytes that a flow sends if it has its path to itself.
+func most(s *scenario.Scenario, f *scenario.Flow) float64 {
+	end := s.Duration + s.DrainTime()
+	extra := f.Extra()
+	if extra.Stop > 0 {
+		end = min(end, extra.Stop)
+	}
+	start := f.Start
+	if f.Waits() {
+		start = 0
+	}
+	rate := payloadRate(s.Topology, f.Source, f.Pair.From)
+	if extra.ConstantRate > 0 {
+		rate = min(rate, float64(extra.ConstantRate)/8)
+	}
+	bytes := max(0, end-start).Seconds() * rate
+	if f.Size > 0 {
+		bytes = min(bytes, float64(f.Size))
+	}
+	return bytes
+}
+
+// payloadRate returns the payload bytes per second that fit through a host's port.
+func payloadRate(plan *topologies.Plan, host topologies.NodeID, position uint8) float64 {
+	return payload(plan, plan.Ports[plan.Nodes[host].Ports[position]].Rate)
+}
+
+func payload(plan *topologies.Plan, rate units.Rate) float64 {
+	return float64(rate) / 8 * float64(plan.MTU) / float64(plan.Framing.LineBytes(measure.FullFrame(plan)))
+}
+
+// shares holds, for each host, what its flows want to send and receive, and later the part of it that fits.
+type shares struct {
+	plan     *topologies.Plan
+	out, in  []float64 // by node
+	earliest vtime.Time
+}
+
+func newShares(plan *topologies.Plan) *shares {
+	return &shares{
+		plan: plan, out: make([]float64, len(plan.Nodes)), in: make([]float64, len(plan.Nodes)), earliest: vtime.Never,
+	}
+}
+
+func (s *shares) add(f *scenario.Flow, bytes float64) {
+	s.out[f.Source] += bytes
+	s.in[f.Destination] += bytes
+	if f.Waits() {
+		s.earliest = 0
+	}
+	s.earliest = min(s.earliest, f.Start)
+}
+
+// limit turns bytes into the part that a host's line rate lets through from the first flow's start until the end.
+func (s *shares) limit(end vtime.Time) {
+	for _, host := range s.plan.Hosts {
+		capacity := payload(s.plan, s.plan.HostRate(host)) * max(0, end-s.earliest).Seconds()
+		s.out[host], s.in[host] = min(1, capacity/s.out[host]), min(1, capacity/s.in[host])
+	}
+}
+
+// of returns the part of its bytes that a flow can send.
+func (s *shares) of(f *scenario.Flow) float64 { return min(s.out[f.Source], s.in[f.Destination]) }
+
+// Processor time beside the hops, of whole runs on the machine of docs/performance.md.
+const (
+	startSeconds = 0.02
+	portSeconds  = 40e-6 // reading, planning, tables, links.csv, report
+	flowSeconds  = 3e-6
+	rowSeconds   = 60e-9
+	smallest     = 100.0 // ports of the fabric by which a hop is timed
+	slower       = 0.18  // a hop is slower by this part in a fabric with ten times as many ports: its memory is further away
+)
+
+// SetTime sets the processor time, from the time of a hop in a small fabric (Hop).
+func (r *Run) SetTime(hop float64) {
+	larger := 1 + slower*math.Log10(max(1, float64(r.ports)/smallest))
+	r.Seconds = startSeconds + float64(r.Hops)*hop*larger + float64(r.ports)*portSeconds + float64(r.flows)*flowSeconds +
+		float64(r.rows)*rowSeconds
+}
