@@ -76,17 +76,17 @@ func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
 	if err := checkProcessors(c, plane); err != nil {
 		return err
 	}
-	var places []rundir.Place
+	var locations []rundir.Location
 	for _, folder := range folders {
 		found, err := rundir.FindRuns(folder)
 		if err != nil {
 			return badInput(err)
 		}
-		places = append(places, found...)
+		locations = append(locations, found...)
 	}
 	var runs []*recorded
-	for _, place := range places { // before the first run
-		r, err := readRecorded(place)
+	for _, location := range locations { // before the first run
+		r, err := readRecorded(location)
 		if err != nil {
 			return badInput(err)
 		}
@@ -107,19 +107,19 @@ func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
 
 // recorded holds a run to repeat.
 type recorded struct {
-	place    rundir.Place
+	location rundir.Location
 	manifest *rundir.Manifest
 	scenario *scenario.Scenario
 }
 
 // readRecorded reads a run's folder. It returns an error if files have changed since the run, or if the run would
 // give other results.
-func readRecorded(place rundir.Place) (*recorded, error) {
-	folder := place.Path()
+func readRecorded(location rundir.Location) (*recorded, error) {
+	folder := location.Path()
 	if err := rundir.CheckSums(folder); err != nil {
 		return nil, err
 	}
-	r := &recorded{place: place, manifest: new(rundir.Manifest)}
+	r := &recorded{location: location, manifest: new(rundir.Manifest)}
 	path := filepath.Join(folder, rundir.ManifestFile)
 	if err := rundir.ReadJSON(path, r.manifest); err != nil {
 		return nil, err
@@ -170,16 +170,16 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 		return nil, runError(err)
 	}
 	view := &rerunView{
-		Folder: r.place.Path(), Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Version: m.Version,
+		Folder: r.location.Path(), Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Version: m.Version,
 		Fingerprint: m.Fingerprint, Now: result.Summary.Fingerprint, Equal: m.Fingerprint == result.Summary.Fingerprint,
 	}
-	d, err := rundir.Differ(r.place.Path(), folder)
+	d, err := rundir.Differ(r.location.Path(), folder)
 	if err != nil {
 		return nil, badInput(err)
 	}
 	if d != nil {
-		view.Equal, view.Difference = false, d.Place()
-		fmt.Fprintf(w, "pausenet: %s\n", filepath.Join(r.place.Path(), d.String()))
+		view.Equal, view.Difference = false, d.Position()
+		fmt.Fprintf(w, "pausenet: %s\n", filepath.Join(r.location.Path(), d.String()))
 		if m.Version != version() {
 			fmt.Fprintf(w, "  pausenet %s made the run; this is %s\n", m.Version, version())
 		}
@@ -192,7 +192,7 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 // is only a note.
 func (r *recorded) options() (runner.Options, error) {
 	m := r.manifest
-	folder := r.place.Path()
+	folder := r.location.Path()
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(folder, name))
 		return err == nil

@@ -44,8 +44,8 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 		columns[k].Name = controller
 		columns[k].Runs = make([]*measure.Summary, 0, max(1, len(s.Seeds)))
 	}
-	for k, place := range suite.Places(s) {
-		c := &columns[slices.Index(s.Controllers, place.Controller)]
+	for k, location := range suite.Locations(s) {
+		c := &columns[slices.Index(s.Controllers, location.Controller)]
 		if made[k] == nil {
 			c.Runs = append(c.Runs, nil)
 			continue

@@ -204,23 +204,23 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 
 // claimResults claims the folders of a suite's results.
 func claimResults(c *cobra.Command, batch *suite.Suite, force bool) (unlock func(), err error) {
-	place := claim{
+	location := claim{
 		lock: func() (func(), error) { return lockResults(c.Context(), batch) }, overwrites: batch.Overwrites,
 		folder: batch.Directory,
 		force:  force, aside: !c.Flags().Changed("out"),
 	}
-	return place.take()
+	return location.take()
 }
 
 // claimFolder claims the folder of a sweep's results.
 func claimFolder(ctx context.Context, folder string, overwrites func() error, force,
 	aside bool,
 ) (unlock func(), err error) {
-	place := claim{
+	location := claim{
 		lock:       func() (func(), error) { return lockResultsFolder(ctx, folder, folder, dyingTimeout) },
 		overwrites: overwrites, folder: folder, force: force, aside: aside,
 	}
-	return place.take()
+	return location.take()
 }
 
 // claim describes folders of results to be written to.
@@ -372,9 +372,9 @@ func (f *runFlags) conclude(w io.Writer, suite *suite.Suite, results [][]*runner
 	if structured(f.format) {
 		all := []runView{}
 		for i, scenario := range results {
-			for k, place := range suite.Places(&suite.Scenarios[i]) {
+			for k, location := range suite.Locations(&suite.Scenarios[i]) {
 				if r := scenario[k]; r != nil {
-					all = append(all, runView{place.Path(), &r.Summary})
+					all = append(all, runView{location.Path(), &r.Summary})
 				}
 			}
 		}

@@ -79,22 +79,22 @@ flows.`,
 // readWhy reads the record of the only run in a folder. Several are listed in the error, with the command for
 // the first of them and the same flow.
 func readWhy(folder string, flow ...string) (*why.Run, error) {
-	places, err := rundir.FindRuns(folder)
+	locations, err := rundir.FindRuns(folder)
 	if err != nil {
 		return nil, err
 	}
-	if len(places) > 1 {
-		names := make([]string, len(places))
-		for i := range places {
-			if names[i], err = filepath.Rel(folder, places[i].Path()); err != nil {
+	if len(locations) > 1 {
+		names := make([]string, len(locations))
+		for i := range locations {
+			if names[i], err = filepath.Rel(folder, locations[i].Path()); err != nil {
 				return nil, err
 			}
 		}
-		command := commandLine(append([]string{"pausenet", "why", places[0].Path()}, flow...))
+		command := commandLine(append([]string{"pausenet", "why", locations[0].Path()}, flow...))
 		return nil, &rundir.FileError{Path: folder, Err: fmt.Errorf("it has %d runs (%s): name one, as in %s",
-			len(places), scenario.Few(names), command)}
+			len(locations), scenario.Few(names), command)}
 	}
-	return why.Read(places[0].Path())
+	return why.Read(locations[0].Path())
 }
 
 func writeWhy(w io.Writer, run *why.Run, name string, flows []*why.Flow, format string, all bool) error {

@@ -159,27 +159,27 @@ type run struct {
 
 func (r *run) plan() *topologies.Plan { return r.scenario.Topology }
 
-// Report computes the report from the runs. results and places come from suite.Run and suite.Places; runs that were not
-// made count in no row.
+// Report computes the report from the runs. results and locations come from suite.Run and suite.Locations; runs that
+// were not made count in no row.
 func (b *Bench) Report(results [][]*runner.Result, of *suite.Suite) (*Report, error) {
 	report := &Report{Draft: Draft, Quick: b.quick, Left: b.Left}
 	first := map[*test][]*run{} // the runs of a test's first case, by seed
 	for i := range b.runs {
 		p := &b.runs[i]
-		places := of.Places(&b.Scenarios[i])
-		runs := make([]*run, len(places))
-		for k, place := range places {
+		locations := of.Locations(&b.Scenarios[i])
+		runs := make([]*run, len(locations))
+		for k, location := range locations {
 			if i >= len(results) || k >= len(results[i]) || results[i][k] == nil {
 				continue
 			}
 			s, err := b.Scenarios[i].Scenario, error(nil)
-			if len(places) > 1 {
-				s, err = s.WithSeed(place.Seed)
+			if len(locations) > 1 {
+				s, err = s.WithSeed(location.Seed)
 			}
 			if err != nil {
 				return nil, err
 			}
-			runs[k] = &run{s, &results[i][k].Summary, place.Path()}
+			runs[k] = &run{s, &results[i][k].Summary, location.Path()}
 		}
 		if slices.IndexFunc(runs, func(r *run) bool { return r != nil }) < 0 {
 			continue

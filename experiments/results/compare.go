@@ -25,27 +25,27 @@ type Comparison struct {
 func Compare(roots []string) (*Comparison, error) {
 	c := &Comparison{page: reportPage{compares: true}}
 	seen := map[string]bool{}
-	var places []rundir.Place
+	var locations []rundir.Location
 	rootOf := map[string]int{} // by path
 	for i, root := range roots {
 		found, err := rundir.FindRuns(root)
 		if err != nil {
 			return nil, err
 		}
-		for _, place := range found {
-			whole, err := filepath.Abs(place.Path())
+		for _, location := range found {
+			whole, err := filepath.Abs(location.Path())
 			if err != nil {
 				return nil, err
 			}
 			if !seen[whole] {
 				seen[whole] = true
-				rootOf[place.Path()] = i
-				places = append(places, place)
+				rootOf[location.Path()] = i
+				locations = append(locations, location)
 			}
 		}
 	}
-	columnOf := func(p rundir.Place) string { return filepath.Join(p.Scenario, p.Controller) }
-	all, err := readRuns(places, columnOf)
+	columnOf := func(p rundir.Location) string { return filepath.Join(p.Scenario, p.Controller) }
+	all, err := readRuns(locations, columnOf)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Compare(roots []string) (*Comparison, error) {
 		}
 	}
 	for _, group := range groupBy(runs, func(r *RunFolder) string {
-		return columnOf(rundir.PlaceOf(r.Path))
+		return columnOf(rundir.LocationOf(r.Path))
 	}) {
 		c.page.columns = append(c.page.columns, column{group[0].manifest.Controller, group})
 	}
@@ -204,7 +204,7 @@ func (c *Comparison) Columns() []HeadlineColumn {
 	return columns
 }
 
-// ComparisonView is a comparison for programs. Values and metrics are in the order of the runs.
+// ComparisonView represents a comparison in structured output. Values and metrics are in the order of the runs.
 type ComparisonView struct {
 	Runs        []ComparedRunView   `json:"runs"`
 	Findings    []string            `json:"findings"`

@@ -22,31 +22,31 @@ type HeadlineColumn struct {
 // HeadlineRow holds one measure of all columns.
 type HeadlineRow struct {
 	Label string
-	Cells []string // one a column, "-" where the runs have no such figure
+	Cells []string // one for each column, "-" if the runs have no such figure
 }
 
-// mostDiffering is the number of rows that a headline has beside its fixed ones, mostOfOne that of a headline of one
-// column.
+// mostDiffering limits the rows of a headline besides its fixed ones, mostOfOne those of a headline with one column.
 const (
 	mostDiffering = 6
 	mostOfOne     = 8
 )
 
-// leastDifference is the relative difference between columns from which a measure is shown for differing.
+// leastDifference sets the relative difference between columns from which a measure is shown because it differs.
 const leastDifference = 0.02
 
-// mostTags is the number of tags up to which a headline shows the slowdown of each in any case.
+// mostTags limits the tags for which a headline always shows the slowdown.
 const mostTags = 3
 
-// unevenLoad is the load of equal-cost ports, maximum over mean, from which a headline of jobs always shows it.
+// unevenLoad sets the load of equal-cost ports, maximum over mean, from which a headline of jobs always shows it.
 const unevenLoad = 1.5
 
-// candidate is a measure that a headline shows if columns differ in it, or if there is one column, if it is not 0.
+// candidate describes a measure that a headline shows if columns differ in it, or, if there is one column, if it is not
+// 0.
 type candidate struct {
 	label  string
-	weight float64 // weight against other measures that differ as much
+	weight float64 // importance relative to other measures that differ as much
 	ofTag  bool    // less important without a comparison
-	fixed  bool    // shown in any case
+	fixed  bool    // always shown
 	metric *measure.Metric
 	of     func(*measure.Summary) float64
 	cell   func(*measure.Summary) string // the cell of a single run instead of the number; "" for the number

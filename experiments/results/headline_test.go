@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// TestHeadline: a headline has completion times in any case, of other measures the six in which columns differ most,
-// and of one column those that are not 0.
+// TestHeadline checks that a headline always has completion times, and the six other measures in which columns differ
+// most, or, with one column, those that are not 0.
 func TestHeadline(t *testing.T) {
 	summary := func(pauses, marks int64, victim, steady float64) *measure.Summary {
 		s := &measure.Summary{

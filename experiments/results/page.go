@@ -12,18 +12,18 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// column is a column of a page: the runs of a name, which differ only in their seed.
+// column holds the runs of a page's column, which differ only in their seed.
 type column struct {
 	name string
 	runs []*RunFolder
 }
 
-// reportPage is a page made only from the files in folders, so that it can be made again at any time.
+// reportPage represents a page made only from the files in folders, so that it can be rebuilt at any time.
 type reportPage struct {
-	columns          []column // each with a run
+	columns          []column // each with at least one run
 	problems         []string
 	command, version string
-	folder           string // of the scenario
+	folder           string // folder of the scenario
 	compares         bool
 }
 

@@ -70,7 +70,7 @@ func aboutPauses(v *scenario.PanelView) bool {
 	})
 }
 
-// mostLabels is the number of labels in the legend of a default panel, one for each colour.
+// mostLabels limits the labels in the legend of a default panel, one for each colour.
 const mostLabels = 8
 
 // keepHighest keeps the labels with the highest lines in any run, because each run chose its own ports.

@@ -15,7 +15,7 @@ import (
 // RunFolder holds a run as read from its folder.
 type RunFolder struct {
 	Path string
-	// Unfinished is the reason why the folder only shows that the run started; empty: it has results.
+	// Unfinished holds the reason why the folder has no results, only the start of a run; empty: it has results.
 	Unfinished string
 	// Missing lists the files that a report needs but the folder lacks, each with a remedy.
 	Missing []string
@@ -24,10 +24,10 @@ type RunFolder struct {
 	summary  measure.Summary
 	tags     []string              // of the flows, in order of first occurrence
 	flows    []tagFlows            // of the ended flows, by tag, until all runs of the column have been read
-	times    []report.Distribution // of the column's flows
+	times    []report.Distribution // times of the column's flows
 	links    []measure.Link
 	panels   [][]report.Series // points of the panels
-	events   []report.Event    // the first of events.csv
+	events   []report.Event    // first events of events.csv
 	more     int               // number of further events
 }
 
@@ -40,17 +40,17 @@ type tagFlows struct {
 
 // readRuns reads the folders of runs column by column, so that only one column's flows, possibly millions, are in
 // memory with their times.
-func readRuns(places []rundir.Place, column func(rundir.Place) string) ([]*RunFolder, error) {
-	numbers := make([]int, len(places))
-	for i := range places {
+func readRuns(locations []rundir.Location, column func(rundir.Location) string) ([]*RunFolder, error) {
+	numbers := make([]int, len(locations))
+	for i := range locations {
 		numbers[i] = i
 	}
-	runs := make([]*RunFolder, len(places))
-	for _, group := range groupBy(numbers, func(i int) string { return column(places[i]) }) {
+	runs := make([]*RunFolder, len(locations))
+	for _, group := range groupBy(numbers, func(i int) string { return column(locations[i]) }) {
 		var own []*RunFolder
 		for _, i := range group {
 			var err error
-			if runs[i], err = ReadRun(places[i].Path()); err != nil {
+			if runs[i], err = ReadRun(locations[i].Path()); err != nil {
 				return nil, err
 			}
 			if runs[i].Unfinished == "" {

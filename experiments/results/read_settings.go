@@ -14,14 +14,14 @@ import (
 	"github.com/pausenet/pausenet/experiments/pages/report"
 )
 
-// thisRun is the group of settings that distinguish a run from others of its scenario, and settingsName the user's
+// thisRun names the group of settings that distinguish a run from others of its scenario, and settingsName the user's
 // settings in it.
 const (
 	thisRun      = "Run"
 	settingsName = "--set"
 )
 
-// controllerConstants is the group of a congestion control's constants.
+// controllerConstants names the group of a congestion control's constants.
 const controllerConstants = "Controller's constants"
 
 // Groups that do not decide a run's results: settings that follow from others, and its environment.

@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
-// FuzzReadJSON: likewise; and what a manifest or a summary says can be shown, however odd its numbers.
+// FuzzReadJSON checks that any manifest or summary can be read or refused, and that its values can be shown, however
+// odd its numbers.
 func FuzzReadJSON(f *testing.F) {
 	f.Add(`{"status": "complete", "seed": 1, "configuration": {"report": [{"series": [{}]}], "published": [{"columns": ["a"], "rows": [{"metric": "fct_mean", "values": [1.50]}]}]}}`)
 	f.Add(`{"controller_constants": [{"values": {"g": "1/256"}}], "seed": -1}`)
@@ -49,7 +50,7 @@ func FuzzReadJSON(f *testing.F) {
 	})
 }
 
-// TestHalfWritten: of a run whose files could not all be written, as the disk was full, a page says so, and its numbers
+// TestHalfWritten checks a run whose files are incomplete because the disk was full: the page says so, and its numbers
 // are not compared.
 func TestHalfWritten(t *testing.T) {
 	for status, want := range map[string]bool{rundir.StatusComplete: false, rundir.StatusPartial: true} {

@@ -17,7 +17,7 @@ import (
 // Scenario holds the runs of a scenario's folder.
 type Scenario struct {
 	Path string // the folder
-	// Notes lists what the folder has but its report does not show.
+	// Notes lists contents of the folder that its report does not show.
 	Notes []string
 
 	page reportPage
@@ -26,18 +26,18 @@ type Scenario struct {
 // Read reads the folder of a scenario, of several, or of one run, to show each as the command that made it did.
 // Without runs.json it shows all runs of a folder, in the scenario's order.
 func Read(root string) ([]*Scenario, error) {
-	places, err := rundir.FindRuns(root)
+	locations, err := rundir.FindRuns(root)
 	if err != nil {
 		return nil, err
 	}
 	if rundir.IsRun(root) {
 		s := &Scenario{Path: root}
-		err := s.read(places, nil)
+		err := s.read(locations, nil)
 		s.page.tellChanged()
 		return []*Scenario{s}, err
 	}
 	var all []*Scenario
-	for _, group := range groupBy(places, func(p rundir.Place) string { return p.Scenario }) {
+	for _, group := range groupBy(locations, func(p rundir.Location) string { return p.Scenario }) {
 		s := &Scenario{Path: group[0].Scenario}
 		var listed *rundir.Runs
 		if err := rundir.ReadJSON(filepath.Join(s.Path, rundir.RunsFile), &listed); err != nil &&
@@ -73,10 +73,10 @@ func groupBy[T any](items []T, key func(T) string) [][]T {
 }
 
 // choose returns the runs in runs.json, in its order, and notes other runs and missing ones.
-func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Place {
-	var chosen []rundir.Place
+func (s *Scenario) choose(found []rundir.Location, listed *rundir.Runs) []rundir.Location {
+	var chosen []rundir.Location
 	for _, below := range listed.Runs {
-		i := slices.IndexFunc(found, func(p rundir.Place) bool { return filepath.ToSlash(p.Below()) == below })
+		i := slices.IndexFunc(found, func(p rundir.Location) bool { return filepath.ToSlash(p.Below()) == below })
 		if i < 0 {
 			s.page.problems = append(s.page.problems, fmt.Sprintf("%s: the run is missing: run it again",
 				filepath.Join(s.Path, filepath.FromSlash(below))))
@@ -94,12 +94,12 @@ func (s *Scenario) choose(found []rundir.Place, listed *rundir.Runs) []rundir.Pl
 }
 
 // read reads the runs and groups them into columns.
-func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
+func (s *Scenario) read(locations []rundir.Location, listed *rundir.Runs) error {
 	var runs []*RunFolder
-	if len(places) > 0 {
-		s.page.folder = places[0].Scenario
+	if len(locations) > 0 {
+		s.page.folder = locations[0].Scenario
 	}
-	all, err := readRuns(places, func(p rundir.Place) string { return p.Controller })
+	all, err := readRuns(locations, func(p rundir.Location) string { return p.Controller })
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *Scenario) read(places []rundir.Place, listed *rundir.Runs) error {
 		s.page.command, s.page.version = runs[0].manifest.Command, runs[0].manifest.Version
 		sortRuns(runs)
 	}
-	for _, group := range groupBy(runs, func(r *RunFolder) string { return rundir.PlaceOf(r.Path).Controller }) {
+	for _, group := range groupBy(runs, func(r *RunFolder) string { return rundir.LocationOf(r.Path).Controller }) {
 		s.page.columns = append(s.page.columns, column{group[0].manifest.Controller, group})
 	}
 	s.page.distinguish()
@@ -164,10 +164,10 @@ func (p *reportPage) distinguish() {
 
 // folders returns the folders that a column's runs are in, without the controller's.
 func (c *column) folders() []string {
-	place := rundir.PlaceOf(c.runs[0].Path)
-	folder := place.Scenario
-	if len(c.runs) == 1 && place.Several {
-		folder = filepath.Dir(place.Path())
+	location := rundir.LocationOf(c.runs[0].Path)
+	folder := location.Scenario
+	if len(c.runs) == 1 && location.Several {
+		folder = filepath.Dir(location.Path())
 	}
 	return strings.Split(filepath.ToSlash(filepath.Clean(folder)), "/")
 }
@@ -228,7 +228,7 @@ func (s *Scenario) Write(path string, formats []string) (string, error) {
 
 // Write writes the report of a scenario's runs into its folder, from their files, as Read and Write do later. With
 // panels it also writes each run's own figures, within the folder that the user named.
-func Write(folder *files.Folder, within string, runs []rundir.Place, list *rundir.Runs, formats []string,
+func Write(folder *files.Folder, within string, runs []rundir.Location, list *rundir.Runs, formats []string,
 	panels bool,
 ) error {
 	s := &Scenario{Path: folder.Path()}

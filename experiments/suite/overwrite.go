@@ -13,9 +13,9 @@ func (s *Suite) Overwrites() error {
 	e := new(rundir.OverwriteError)
 	for i := range s.Scenarios {
 		c := &s.Scenarios[i]
-		for _, place := range s.Places(c) {
-			why, err := results.Overwritten(place.Path(), func() (*rundir.Manifest, error) {
-				return rundir.ManifestOf(c.Scenario, place.Controller, place.Seed,
+		for _, location := range s.Locations(c) {
+			why, err := results.Overwritten(location.Path(), func() (*rundir.Manifest, error) {
+				return rundir.ManifestOf(c.Scenario, location.Controller, location.Seed,
 					&rundir.Program{Version: s.Version, Sets: s.Sets})
 			})
 			if err != nil {
@@ -24,7 +24,7 @@ func (s *Suite) Overwrites() error {
 			if len(why) == 0 {
 				continue
 			}
-			e.Add(place.Scenario, filepath.ToSlash(place.Below()), why)
+			e.Add(location.Scenario, filepath.ToSlash(location.Below()), why)
 		}
 	}
 	return e.OrNil()

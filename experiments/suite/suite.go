@@ -49,36 +49,36 @@ type Scenario struct {
 	Reported  bool                 // Run has written the report
 }
 
-// Places returns the folders of a scenario's runs, by seed and then by controller.
-func (s *Suite) Places(c *Scenario) []rundir.Place {
+// Locations returns the folders of a scenario's runs, by seed and then by controller.
+func (s *Suite) Locations(c *Scenario) []rundir.Location {
 	seeds := c.Seeds
 	if len(seeds) == 0 {
 		seeds = []uint64{c.Seed}
 	}
-	var places []rundir.Place
+	var locations []rundir.Location
 	for _, seed := range seeds {
 		for _, controller := range c.Controllers {
-			places = append(places, rundir.Place{
+			locations = append(locations, rundir.Location{
 				Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: seed,
 				Several: len(seeds) > 1, Controller: controller,
 			})
 		}
 	}
-	return places
+	return locations
 }
 
 // processors returns the number of processors for each run.
 func (s *Suite) processors() int {
 	runs := 0
 	for i := range s.Scenarios {
-		runs += len(s.Places(&s.Scenarios[i]))
+		runs += len(s.Locations(&s.Scenarios[i]))
 	}
 	return workers.Share(s.Processors, min(s.Jobs, runs))
 }
 
 // RunPath returns the folder of a scenario's run under a controller, if there is one seed.
 func (s *Suite) RunPath(c *Scenario, controller string) string {
-	return rundir.Place{Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: c.Seed, Controller: controller}.Path()
+	return rundir.Location{Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: c.Seed, Controller: controller}.Path()
 }
 
 // ReportPath returns the path of a scenario's report.
@@ -108,17 +108,17 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
 		begun := sync.OnceFunc(func() { reports[i] = s.removeReport(scenario) })
-		places := s.Places(scenario)
-		results[i] = make([]*runner.Result, len(places))
-		errs[i] = make([]error, len(places))
+		locations := s.Locations(scenario)
+		results[i] = make([]*runner.Result, len(locations))
+		errs[i] = make([]error, len(locations))
 		var runs sync.WaitGroup
-		for k := range places {
+		for k := range locations {
 			runs.Add(1)
 			all.Go(func() error {
 				defer runs.Done()
 				defer carry()
 				if errs[i][k] = ctx.Err(); errs[i][k] == nil {
-					results[i][k], errs[i][k] = s.run(ctx, scenario, places[k], begun)
+					results[i][k], errs[i][k] = s.run(ctx, scenario, locations[k], begun)
 				}
 				return nil
 			})
@@ -163,7 +163,7 @@ func (s *Suite) removeReport(c *Scenario) error {
 	return errors.Join(err, folder.Close())
 }
 
-func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, replacing func()) (*runner.Result, error) {
+func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Location, replacing func()) (*runner.Result, error) {
 	o := s.Options
 	o.Controller, o.Seed, o.Directory, o.Within = at.Controller, at.Seed, at.Path(), s.Directory
 	o.Observers, o.Processors = slices.Concat(s.Observers, c.Observers), s.processors()
@@ -186,11 +186,11 @@ func (s *Suite) run(ctx context.Context, c *Scenario, at rundir.Place, replacing
 // writeReport writes the report from the runs' files, as pausenet report does.
 func (s *Suite) writeReport(c *Scenario, made []*runner.Result) error {
 	list := &rundir.Runs{Scenario: c.Scenario.Name, Version: s.Version, Command: s.Command}
-	var have []rundir.Place
-	for k, place := range s.Places(c) {
+	var have []rundir.Location
+	for k, location := range s.Locations(c) {
 		if made[k] != nil {
-			have = append(have, place)
-			list.Runs = append(list.Runs, filepath.ToSlash(place.Below()))
+			have = append(have, location)
+			list.Runs = append(list.Runs, filepath.ToSlash(location.Below()))
 		}
 	}
 	if len(have) == 0 {

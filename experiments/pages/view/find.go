@@ -19,28 +19,28 @@ const mostRuns = 12
 // Read makes the replays of the runs below folders: of runs, scenarios or results. The title is the scenario's, or of
 // several all. The warnings name files that were changed after their run.
 func Read(folders []string) (title string, runs [][]byte, warnings []string, err error) {
-	var places []rundir.Place
+	var locations []rundir.Location
 	for _, folder := range folders {
 		found, err := rundir.FindRuns(folder)
 		if err != nil {
 			return "", nil, nil, err
 		}
 		sorted(found)
-		places = append(places, found...)
+		locations = append(locations, found...)
 	}
-	if len(places) > mostRuns {
+	if len(locations) > mostRuns {
 		return "", nil, nil, fmt.Errorf("there are %d runs below %s, and a page takes %d: name the folders of fewer",
-			len(places), strings.Join(folders, ", "), mostRuns)
+			len(locations), strings.Join(folders, ", "), mostRuns)
 	}
 	var titles []string
-	for i, label := range labels(places) {
+	for i, label := range labels(locations) {
 		shutdown.Alive()
-		run, changed, err := replay.Read(places[i].Path(), label)
+		run, changed, err := replay.Read(locations[i].Path(), label)
 		if err != nil {
 			return "", nil, nil, err
 		}
 		runs, warnings = append(runs, run), append(warnings, changed...)
-		if name := filepath.Base(places[i].Scenario); !slices.Contains(titles, name) {
+		if name := filepath.Base(locations[i].Scenario); !slices.Contains(titles, name) {
 			titles = append(titles, name)
 		}
 	}
@@ -48,9 +48,9 @@ func Read(folders []string) (title string, runs [][]byte, warnings []string, err
 }
 
 // sorted puts the runs of a folder in the order of the command that ran them, the others behind them.
-func sorted(places []rundir.Place) {
+func sorted(locations []rundir.Location) {
 	lists := map[string]*rundir.Runs{}
-	rank := func(p rundir.Place) int {
+	rank := func(p rundir.Location) int {
 		list, known := lists[p.Scenario]
 		if !known {
 			list = &rundir.Runs{}
@@ -65,7 +65,7 @@ func sorted(places []rundir.Place) {
 		}
 		return len(list.Runs)
 	}
-	slices.SortStableFunc(places, func(a, b rundir.Place) int {
+	slices.SortStableFunc(locations, func(a, b rundir.Location) int {
 		if a.Scenario != b.Scenario {
 			return 0
 		}
@@ -74,16 +74,16 @@ func sorted(places []rundir.Place) {
 }
 
 // labels tell runs apart by as much of their folders' paths as that needs, from the end.
-func labels(places []rundir.Place) []string {
-	all := make([]string, len(places))
-	for i, p := range places {
+func labels(locations []rundir.Location) []string {
+	all := make([]string, len(locations))
+	for i, p := range locations {
 		words := strings.Split(filepath.ToSlash(p.Path()), "/")
 		for n := 1; n <= len(words); n++ {
 			all[i] = strings.Join(words[len(words)-n:], "/")
-			alike := func(o rundir.Place) bool {
+			alike := func(o rundir.Location) bool {
 				return o != p && strings.HasSuffix("/"+filepath.ToSlash(o.Path()), "/"+all[i])
 			}
-			if !slices.ContainsFunc(places, alike) {
+			if !slices.ContainsFunc(locations, alike) {
 				break
 			}
 		}

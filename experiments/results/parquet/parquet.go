@@ -22,8 +22,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// rowsAtOnce are written at once. A row group has so many rows that a reader can skip some, and a writer needs some 10
-// MB.
+// rowsAtOnce rows are written at once. A row group is so large that readers can skip groups, and a writer needs about
+// 10 MB.
 const (
 	rowsAtOnce  = 1024
 	rowsInGroup = 1 << 17
@@ -110,13 +110,13 @@ func write(to io.Writer, columns []table.Column, rows func(w *Writer) error) err
 	return err
 }
 
-// Writer takes the values of a row, by column, then its End.
+// Writer receives the values of a row, by column, and then a call of End.
 type Writer struct {
 	to      *parquet.GenericWriter[any]
 	columns []table.Column
 	rows    []parquet.Row
-	n       int               // rows that are full
-	texts   map[string][]byte // those that were there: tables have few
+	n       int               // full rows
+	texts   map[string][]byte // texts so far: tables have few different ones
 }
 
 func newWriter(to io.Writer, columns []table.Column) *Writer {
@@ -147,7 +147,7 @@ func newWriter(to io.Writer, columns []table.Column) *Writer {
 	}
 }
 
-// schema is a group whose fields keep their order: the columns of a parquet.Group are sorted by name.
+// schema represents a group whose fields keep their order: the columns of a parquet.Group are sorted by name.
 type schema struct {
 	parquet.Group
 	fields []parquet.Field
@@ -155,7 +155,7 @@ type schema struct {
 
 func (t schema) Fields() []parquet.Field { return t.fields }
 
-// GoType is of no use: rows are given by column.
+// GoType returns a placeholder: rows are written by column.
 func (t schema) GoType() reflect.Type { return reflect.TypeFor[map[string]any]() }
 
 func (w *Writer) add(v parquet.Value) {

@@ -26,13 +26,13 @@ import (
 
 const magic = "pausenet columns 1\n"
 
-// mostUnpacked bounds what a file unpacks to: it may be none of ours.
+// mostUnpacked limits the unpacked size of a file, which may be forged.
 const mostUnpacked = 1 << 30
 
-// file is what a container may be read from.
+// file limits a file with a container.
 var file = files.Kind{Name: "a record", Most: 256 << 20, Plain: true}
 
-// row is a row of a column as it is written.
+// row holds a row of a column during writing.
 type row struct {
 	data  []byte
 	count int
@@ -64,16 +64,16 @@ func (r *row) settle() {
 	}
 }
 
-// column is a header's entry of a column.
+// column describes a column in the header.
 type column struct {
 	Name  string `json:"name"`
 	Rows  int    `json:"rows"`
-	Count int    `json:"count"` // numbers, in all rows
-	Most  int64  `json:"most"`  // the largest, at least 0: how wide what holds them must be
+	Count int    `json:"count"` // number of values, in all rows
+	Most  int64  `json:"most"`  // largest value, at least 0; it determines the width of integers
 	Bytes int    `json:"bytes"`
 }
 
-// writer puts columns together.
+// writer writes columns one after another.
 type writer struct {
 	columns []column
 	data    []byte
@@ -94,7 +94,8 @@ func (w *writer) put(name string, rows ...row) {
 	w.columns = append(w.columns, c)
 }
 
-// pack returns the container with a header, whose columns it fills in by set.
+// pack returns the container with a header. It passes the descriptions of the columns to set, which stores them in the
+// header.
 func (w *writer) pack(header any, set func([]column)) ([]byte, error) {
 	set(w.columns)
 	head, err := json.Marshal(header)

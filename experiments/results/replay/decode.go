@@ -13,7 +13,7 @@ type Decoded struct {
 	columns map[string]placed
 }
 
-// placed is a column as the file has it.
+// placed describes a column in the file.
 type placed struct {
 	column
 	data []byte

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
-// overTime takes over the record, or without one what the tables have over time.
+// overTime copies the values over time from the record, or without one from the tables.
 func (r *reading) overTime() error {
 	record, err := readRecord(r.path)
 	if err != nil {
@@ -42,7 +42,8 @@ func (r *reading) sampledPorts() error {
 	var times row
 	rows := map[int]int{}
 	var all [4][]row
-	// The rows of a port's data priorities follow each other: what it holds and sends adds up, and it is paused if any is.
+	// The rows of a port's data priorities follow each other: what it holds and sends adds up, and it is paused if any
+	// is.
 	last, lastAt, sums := -1, int64(0), [4]int64{}
 	flush := func() {
 		for i, v := range sums {

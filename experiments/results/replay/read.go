@@ -24,49 +24,50 @@ import (
 //	why.parent, why.word                             one row each, a number for each node of the trees of flows' time; parent -1: at the top
 //	why.node, why.root, why.time                     a row for each flow, a number for each part of its time: its node, the word of its root, ps
 type Header struct {
-	Label       string               `json:"label"` // tells the runs of a page apart
-	Scenario    string               `json:"scenario"`
-	Description string               `json:"description"`
-	Controller  string               `json:"controller"`
-	Seed        uint64               `json:"seed"`
-	Fabric      string               `json:"fabric"`
-	Status      string               `json:"status"`
-	Verdict     string               `json:"verdict"`
-	Fingerprint string               `json:"fingerprint"`
-	Command     string               `json:"command"`
-	Version     string               `json:"version"`
-	Recorded    bool                 `json:"recorded"` // all ports are over time, not the sampled ones alone
-	Interval    float64              `json:"interval"`
-	Duration    float64              `json:"duration"`
-	XOFF        float64              `json:"xoff"`   // bytes; 0: it is not one number
-	Quanta      float64              `json:"quanta"` // that a PAUSE lasts, of 512 bit times
-	Priority    uint8                `json:"priority"`
-	Nodes       []Node               `json:"nodes"`
-	Links       []Link               `json:"links"`
-	Ports       []string             `json:"ports"` // interface names; link l has the ports 2l, its A's, and 2l+1
-	Rows        []int                `json:"rows"`
-	Hosts       []int                `json:"hosts"` // nodes that the rows of cnps are of
-	Tags        []string             `json:"tags"`
-	Panels      []scenario.PanelView `json:"panels"`
-	Default     bool                 `json:"report_default"` // the panels are those that a run chose
-	Spans       []scenario.SpanView  `json:"spans"`
-	LookAt      []string             `json:"look_at"`
-	Events      []Event              `json:"events"`
-	MoreEvents  int                  `json:"more_events"` // beside them
-	// what the folder lacks, each with what to do about it, and what was changed
+	Label       string `json:"label"` // distinguishes the runs of a page
+	Scenario    string `json:"scenario"`
+	Description string `json:"description"`
+	Controller  string `json:"controller"`
+	Seed        uint64 `json:"seed"`
+	Fabric      string `json:"fabric"`
+	Status      string `json:"status"`
+	Verdict     string `json:"verdict"`
+	Fingerprint string `json:"fingerprint"`
+	Command     string `json:"command"`
+	Version     string `json:"version"`
+	// values over time exist for all ports, not only for sampled ones
+	Recorded   bool                 `json:"recorded"`
+	Interval   float64              `json:"interval"`
+	Duration   float64              `json:"duration"`
+	XOFF       float64              `json:"xoff"`   // bytes; 0 if it is not one number
+	Quanta     float64              `json:"quanta"` // the duration of a PAUSE in units of 512 bit times
+	Priority   uint8                `json:"priority"`
+	Nodes      []Node               `json:"nodes"`
+	Links      []Link               `json:"links"`
+	Ports      []string             `json:"ports"` // interface names; link l has the ports 2l, its A's, and 2l+1
+	Rows       []int                `json:"rows"`
+	Hosts      []int                `json:"hosts"` // nodes of the rows of cnps
+	Tags       []string             `json:"tags"`
+	Panels     []scenario.PanelView `json:"panels"`
+	Default    bool                 `json:"report_default"` // the run chose the panels
+	Spans      []scenario.SpanView  `json:"spans"`
+	LookAt     []string             `json:"look_at"`
+	Events     []Event              `json:"events"`
+	MoreEvents int                  `json:"more_events"` // number of further events
+	// parts missing from the folder, each with a remedy, and changed files
 	Missing []string `json:"missing"`
 	Why     *Why     `json:"why"` // null: the run was made without --why
 	Columns []column `json:"columns"`
 }
 
-// Node is a switch or a host.
+// Node represents a switch or a host.
 type Node struct {
 	Name string `json:"name"`
 	Host bool   `json:"host"`
 	Tier int    `json:"tier"`
 }
 
-// Link is a cable between two nodes.
+// Link represents a cable between two nodes.
 type Link struct {
 	A     int     `json:"a"`
 	B     int     `json:"b"`
@@ -74,7 +75,7 @@ type Link struct {
 	Delay float64 `json:"delay"` // ns
 }
 
-// Event is a fault, a storm or a deadlock.
+// Event represents a fault, a storm or a deadlock.
 type Event struct {
 	Time   int64  `json:"time"`
 	Kind   string `json:"kind"`
@@ -82,21 +83,21 @@ type Event struct {
 	Detail string `json:"detail"`
 }
 
-// mostEvents is how many events a replay has.
+// mostEvents limits the events of a replay.
 const mostEvents = 500
 
-// reading is a folder as it is read.
+// reading holds the state of reading a folder.
 type reading struct {
 	path     string
 	manifest rundir.Manifest
 	head     Header
 	writer
 	nodes, ports map[string]int
-	slowdowns    []int64 // by flow, millionths, or endless
+	slowdowns    []int64 // by flow, in millionths; endless for unfinished flows
 }
 
-// Read makes the replay of a run's folder, under a label. Mistakes in its files are rundir.FileErrors. The warnings,
-// which the replay has, too, name files that were changed after the run.
+// Read reads a run's folder and returns its replay with the given label. Mistakes in its files are rundir.FileErrors.
+// The warnings name files that were changed after the run; the replay contains them, too.
 func Read(path, label string) (packed []byte, warnings []string, err error) {
 	r := &reading{path: path, nodes: map[string]int{}, ports: map[string]int{}}
 	if err := rundir.ReadJSON(filepath.Join(path, rundir.ManifestFile), &r.manifest); err != nil {
@@ -136,7 +137,7 @@ func (r *reading) files() []string {
 	return append(all, rundir.Ports.Name, rundir.Rates.Name)
 }
 
-// takeManifest takes over what the manifest has.
+// takeManifest copies values from the manifest.
 func (r *reading) takeManifest(label string) {
 	m, v := &r.manifest, &r.manifest.Configuration
 	h := &r.head
@@ -194,7 +195,7 @@ func (r *reading) portOf(name string) (port int, ok bool) {
 	return port, ok
 }
 
-// read reads a table of the folder. If it does not exist, the replay says what is missing.
+// read reads a table of the folder. If it does not exist, the replay lists it as missing.
 func read[Row any](r *reading, t *table.Table[Row], without string, each func(*Row) error) error {
 	err := rundir.Read(r.path, t, each)
 	if errors.Is(err, fs.ErrNotExist) {

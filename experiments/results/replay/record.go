@@ -12,11 +12,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostFlows is of how many flows a record has the way and what becomes of them over time: of more it has neither.
+// mostFlows limits the number of flows up to which a record has their paths and their values over time. With more flows
+// it has neither.
 const mostFlows = 200_000
 
-// Record is what a run keeps of all ports, hosts and flows over time, beyond what its CSV files have. It is told
-// between two events, at samples, and costs frames nothing.
+// Record holds values over time of all ports, hosts and flows, in addition to a run's CSV files. It receives them at
+// samples, between two events, so that frames cost nothing extra.
 type Record struct {
 	plan  *topologies.Plan
 	head  recordHeader
@@ -24,25 +25,25 @@ type Record struct {
 
 	queue, ingress, paused, sent, marks, cnms []row   // by port
 	cnps                                      []row   // by host
-	paths                                     []row   // by flow; nil: there are too many flows
-	first                                     []int32 // by flow, the number of its first sample
-	rate, goodput, rtt                        []row   // by flow, at each sample while it is under way
+	paths                                     []row   // by flow; nil if there are too many flows
+	first                                     []int32 // by flow, the index of its first sample
+	rate, goodput, rtt                        []row   // by flow, at each sample while it is active
 }
 
 // recordHeader heads a record.
 type recordHeader struct {
-	Priority uint8    `json:"priority"` // of data: what queues, accounts and bytes are of
+	Priority uint8    `json:"priority"` // of data: queues, accounts and bytes count this priority
 	Ports    []string `json:"ports"`    // interface names, in the order of rows
 	Hosts    []string `json:"hosts"`
 	Columns  []column `json:"columns"`
 }
 
-// Port is a port at a sample; the counts are of the run so far.
+// Port holds a port's values at a sample; counts are of the run so far.
 type Port struct {
-	Queue, Ingress uint64 // bytes of the data's priority in its egress queue, and from it in the switch
+	Queue, Ingress uint64 // bytes of the data's priority in its egress queue, and in the switch, received by the port
 	Paused         bool
 	Sent           int64  // bytes of the data's priority
-	Marks, CNMs    uint64 // packets that it has marked; CNMs that it has sent
+	Marks, CNMs    uint64 // packets marked and CNMs sent by the port
 }
 
 // NewRecord begins the record of a run of so many flows. A way is known as the flow is added: see Path.
@@ -102,8 +103,8 @@ func (r *Record) Port(id int, p Port) {
 // Host records how many CNPs the host with this index has received.
 func (r *Record) Host(index int, cnps int64) { r.cnps[index].add(cnps) }
 
-// Flow is told of a flow that is under way, or has ended since the last sample: its controller's rate, 0 once it has
-// ended, and what it delivered since, both in bit/s, and its last RTT.
+// Flow records a flow that is active, or that has ended since the last sample: its controller's rate, 0 once it has
+// ended, and its goodput since the last sample, both in bit/s, and its last RTT.
 func (r *Record) Flow(flow int, rate, goodput float64, rtt vtime.Time) {
 	if r.rate[flow].count == 0 {
 		r.first[flow] = int32(r.times.count - 1)
@@ -163,7 +164,7 @@ func numbers[T int32 | int64](all []T) (r row) {
 	return r
 }
 
-// recorded is a record as it is read.
+// recorded holds a decoded record.
 type recorded struct {
 	recordHeader
 	data []byte

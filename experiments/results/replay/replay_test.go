@@ -96,7 +96,7 @@ func decode(t *testing.T, packed []byte) (replay.Header, map[string][][]int64) {
 	return head, all
 }
 
-// table are the rows of a CSV file.
+// table returns the rows of a CSV file.
 func table(t *testing.T, path string) [][]string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -135,8 +135,8 @@ controllers: [dcqcn]
 switch: {pfc: {xoff: 60KB, xon: 50KB}}
 `
 
-// TestRead: a replay, of a run with a record and of one without, has what the CSV files have; the record is the same
-// whatever drives the run, and changes nothing.
+// TestRead checks that a replay, of a run with a record and of one without, agrees with the CSV files. The record is
+// the same on both planes, and does not influence the run.
 func TestRead(t *testing.T) {
 	with, without := run(t, burst, "dcqcn", true, 1), run(t, burst, "dcqcn", false, 1)
 	read := func(path, name string) []byte {
@@ -282,7 +282,7 @@ func TestDecodeDamaged(t *testing.T) {
 	}
 }
 
-// TestDamaged: what is not ours, or not whole, is refused with its file; what is not there is told.
+// TestDamaged checks that foreign and damaged files are refused by name, and that missing files are listed.
 func TestDamaged(t *testing.T) {
 	folder := run(t, burst, "dcqcn", true, 1)
 	name := filepath.Join(folder, rundir.RecordFile)
@@ -357,7 +357,7 @@ func TestLaterColumns(t *testing.T) {
 	}
 }
 
-// TestWhy: the parts of each flow's time are those of why.csv, and each has its words.
+// TestWhy checks that the parts of each flow's time are those of why.csv, and that each has words.
 func TestWhy(t *testing.T) {
 	s, err := scenario.Reading{}.Parse("test.yaml", []byte(burst))
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/why"
 )
 
-// Why is what there is to say of flows' time.
+// Why holds the causes of flows' times.
 type Why struct {
 	Words   []string `json:"words"`   // of nodes and of roots
-	Ports   []int    `json:"ports"`   // that each word is about; -1: none
-	Slowest int      `json:"slowest"` // of how many flows parts are there, those with the largest slowdown; 0: of all
+	Ports   []int    `json:"ports"`   // port of each word; -1: none
+	Slowest int      `json:"slowest"` // number of flows with parts, those with the largest slowdown; 0: all flows
 }
 
-// mostTold is of how many flows a replay has where their time went. A flow has some thirty parts, of five bytes.
-const mostTold = 20_000
+// mostShown limits the flows whose causes a replay has. A flow has about thirty parts of five bytes.
+const mostShown = 20_000
 
 // why takes over where flows' time went, if the run has recorded it.
 func (r *reading) why() error {
@@ -68,7 +68,7 @@ func (r *reading) why() error {
 
 // slowest returns the flows whose parts a replay has; nil means all.
 func (r *reading) slowest(w *Why) (wanted []bool) {
-	if len(r.slowdowns) <= mostTold {
+	if len(r.slowdowns) <= mostShown {
 		return nil
 	}
 	order := make([]int, len(r.slowdowns))
@@ -79,12 +79,12 @@ func (r *reading) slowest(w *Why) (wanted []bool) {
 		return cmp.Or(cmp.Compare(r.slowdowns[b], r.slowdowns[a]), cmp.Compare(a, b))
 	})
 	wanted = make([]bool, len(order))
-	for _, i := range order[:mostTold] {
+	for _, i := range order[:mostShown] {
 		wanted[i] = true
 	}
-	w.Slowest = mostTold
+	w.Slowest = mostShown
 	return wanted
 }
 
-// endless is the slowdown of a flow that has not ended.
+// endless stands for the slowdown of a flow that has not ended.
 const endless = math.MaxInt64

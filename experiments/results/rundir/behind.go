@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// behind is a writer with its own goroutine, so that a run continues while the system writes a large table. It writes
-// nothing after an error.
+// behind implements a writer with its own goroutine, so that a run continues while the system writes a large table. It
+// writes nothing after an error.
 type behind struct {
 	to          io.Writer
 	full, empty chan []byte
 	failed      atomic.Pointer[error]
 }
 
-// blocks is the number of blocks in progress at once.
+// blocks limits the blocks in progress at once.
 const blocks = 4
 
 // newBehind returns a writer, which the caller must close.

@@ -9,7 +9,7 @@ import (
 
 var errFull = errors.New("no space")
 
-// disk is full after so many bytes, of which it takes those that fit.
+// disk fails like a full disk after so many bytes. It writes those that fit.
 type disk struct {
 	room int
 	bytes.Buffer

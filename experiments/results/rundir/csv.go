@@ -14,10 +14,10 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// csvFile is a table's file during writing.
+// csvFile writes a table.
 type csvFile[Row any] struct {
 	*table.Writer[Row]
-	file   *os.File // nil: it writes nowhere
+	file   *os.File // nil: rows are discarded
 	behind *behind
 	buffer *bufio.Writer
 }

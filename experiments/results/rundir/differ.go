@@ -26,7 +26,7 @@ var byNature = map[string]*regexp.Regexp{
 // notCompared lists files that may differ between equal runs, or that exist only if the run captures ports.
 var notCompared = []string{SumsFile, PanicFile, "capture.pcapng", "figure.svg", "figure.png", "figure.pdf"}
 
-// Difference is the first difference between a run's folder and the same run made again.
+// Difference describes the first difference between a run's folder and a repetition of the run.
 type Difference struct {
 	File string
 	Line int // from 1; 0: the file is not text, or one folder lacks it
@@ -34,8 +34,8 @@ type Difference struct {
 	There, Now string
 }
 
-// Place returns the file, and the line of it.
-func (d *Difference) Place() string {
+// Position returns the file, and the line of it.
+func (d *Difference) Position() string {
 	if d.Line == 0 {
 		return d.File
 	}
@@ -43,11 +43,11 @@ func (d *Difference) Place() string {
 }
 
 func (d *Difference) String() string {
-	return fmt.Sprintf("%s differs from what the run writes now\n  there: %s\n  now:   %s", d.Place(), d.There, d.Now)
+	return fmt.Sprintf("%s differs from what the run writes now\n  there: %s\n  now:   %s", d.Position(), d.There, d.Now)
 }
 
-// Differ returns the first difference between a run's folder and that of the same run made again, and nil if there is
-// none. It compares all files, but for what differs by nature.
+// Differ returns the first difference between a run's folder and a repetition's, and nil if there is none. It compares
+// all files, except for values that may differ by nature.
 func Differ(there, now string) (*Difference, error) {
 	for _, name := range append([]string{ManifestFile, SummaryFile}, Files...) {
 		if slices.Contains(notCompared, name) {

@@ -51,7 +51,7 @@ func TestDiffer(t *testing.T) {
 			d, err := Differ(there, now)
 			got := ""
 			if d != nil {
-				got = d.Place()
+				got = d.Position()
 			}
 			if err != nil || got != c.want {
 				t.Errorf("%q, %v, want %q", got, err, c.want)

@@ -27,7 +27,7 @@ func formatJSON(name string, v any) ([]byte, error) {
 	return data, nil
 }
 
-// FileError is an error in a file of results.
+// FileError describes an error in a file of results.
 type FileError struct {
 	Path string
 	Line int // 0: no line
@@ -43,7 +43,7 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Limits on files in a folder of results, where anyone who can write may have put a link or a device.
+// Limits on files in a folder of results. Anyone who can write there may have put a link or a device.
 var (
 	// A summary of 4 MB of empty objects takes 1.3 GB of memory.
 	summaryFile = files.Kind{Name: "a run's summary", Most: 4 << 20, Plain: true}

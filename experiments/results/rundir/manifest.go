@@ -18,7 +18,7 @@ const (
 	StatusComplete = "complete"
 )
 
-// Manifest is the content of manifest.json: the full resolved configuration of a run, enough to repeat it.
+// Manifest holds the content of manifest.json: the full resolved configuration of a run, enough to repeat it.
 type Manifest struct {
 	Status     string `json:"status"` // running, complete or partial
 	Scenario   string `json:"scenario"`
@@ -27,7 +27,7 @@ type Manifest struct {
 	// for a variant its congestion control; otherwise equal to the controller
 	CC   string `json:"congestion_control"`
 	Seed uint64 `json:"seed"`
-	// Hash is ConfigurationHash. Runs with equal Hash, Version and Build have equal results.
+	// Hash holds the ConfigurationHash. Runs with equal Hash, Version and Build have equal results.
 	Hash     string   `json:"configuration_sha256"`
 	Version  string   `json:"version"`
 	Build    string   `json:"build,omitempty"` // of the program, if requested

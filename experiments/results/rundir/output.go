@@ -27,13 +27,13 @@ const (
 	HPCCPausesFile = "pfc.txt"
 )
 
-// PerfettoFile is the name of a trace for ui.perfetto.dev.
+// PerfettoFile names the trace for ui.perfetto.dev.
 const PerfettoFile = "trace.pftrace"
 
-// PanicFile is the name of the file with the stack of a congestion control that panicked.
+// PanicFile names the file with the stack of a congestion control that panicked.
 const PanicFile = "panic.txt"
 
-// RecordFile is the name of the recording of all ports over time (package replay).
+// RecordFile names the recording of all ports over time (package replay).
 const RecordFile = "record.bin"
 
 // Files lists all files that a run may write into its folder, except the manifest.
@@ -106,7 +106,7 @@ func FlowRows(s *scenario.Scenario, flows measure.Flows) iter.Seq[*FlowRow] {
 	}
 }
 
-// Points is one series of a panel: a part of panels.csv.
+// Points holds one series of a panel: a part of panels.csv.
 type Points struct {
 	Time  []int64 // virtual ns
 	Value []float64

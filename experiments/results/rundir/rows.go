@@ -101,7 +101,7 @@ type EventRow struct {
 	Detail string `csv:"detail" doc:"text; may have commas, and is then in quotes"`
 }
 
-// PanelRow is one point of a plot over time in the report.
+// PanelRow holds one point of a plot over time in the report.
 type PanelRow struct {
 	Panel  int     `csv:"panel" doc:"number in the manifest's configuration.report, from 0"`
 	Series int     `csv:"series" doc:"number in the panel, from 0"`
@@ -128,11 +128,11 @@ type CollectiveRow struct {
 	Late       int64  `csv:"late_ns,null" unit:"ns" doc:"how much later than the median rank it left"`
 }
 
-// WayACK is the Way of time that an acknowledgement spent.
+// WayACK marks, in the column way, time that an acknowledgement spent.
 const WayACK = "ack"
 
 // WhyRow assigns a part of a flow's completion time to a cause. The parts of a flow add up to its completion time. A
-// cause is -1 where there is none.
+// cause of -1 means none.
 type WhyRow struct {
 	Flow        int    `csv:"flow" doc:"number in flows.csv"`
 	Stage       string `csv:"stage" doc:"sending, window, repair or last"`
@@ -148,7 +148,7 @@ type WhyRow struct {
 	Picoseconds int64  `csv:"time_ps" unit:"ps" doc:"time"`
 }
 
-// CauseRow explains why a queue stood or a port did not send. A cause follows the causes that it refers to.
+// CauseRow explains a queue, or why a port did not send. A cause follows the causes that it refers to.
 type CauseRow struct {
 	Number  int    `csv:"cause,null" doc:"number, from 0"`
 	Kind    string `csv:"kind" doc:"congestion, pfc_storm, slow_receiver, deadlock, no_credits, unknown or pause"`

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// example is a table with rows, and the bytes that they are in its file.
+// example holds a table's rows, and the bytes of its file.
 type example struct {
 	schema *table.Schema
 	text   string
@@ -183,7 +183,7 @@ func TestOlderFolder(t *testing.T) {
 	}
 }
 
-// TestDamagedTables: rows whose columns contradict each other are refused, with their lines.
+// TestDamagedTables checks that rows whose columns contradict each other are refused, with their lines.
 func TestDamagedTables(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

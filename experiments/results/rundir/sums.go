@@ -19,8 +19,8 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// SumsFile is the name of the file with the SHA-256 of each file of a complete run, in the format of sha256sum
-// (sha256sum -c SHA256SUMS).
+// SumsFile names the file with the SHA-256 of each file of a complete run, in the format of sha256sum (sha256sum -c
+// SHA256SUMS).
 const SumsFile = "SHA256SUMS"
 
 // sumLine matches a line of SumsFile.
@@ -29,8 +29,7 @@ var sumLine = regexp.MustCompile(`^([0-9a-f]{64}) [ *]([^/\\]+)$`)
 // sumFile limits any file of a run.
 var sumFile = files.Kind{Name: "a file of results", Most: 1 << 40, Plain: true}
 
-// WriteSums writes the sums of the files that the run has left in its folder. It omits figures, which can be made
-// again at any time.
+// WriteSums writes the sums of the run's files in its folder. It omits figures, which can be redrawn at any time.
 func WriteSums(folder *files.Folder) error {
 	var sums bytes.Buffer
 	for _, name := range append([]string{ManifestFile}, Files...) {
@@ -62,9 +61,9 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// CheckSums returns an error that names each file of a run's folder that is missing or differs from what the run wrote,
-// and nil if there is none. The sums must cover the manifest, the summary and every file that the manifest names: sums
-// that are empty or cut short prove nothing. A run that did not end has no sums.
+// CheckSums returns an error that names each file of a run's folder that is missing or was changed after the run, and
+// nil if there is none. The sums must cover the manifest, the summary and every file that the manifest names: sums that
+// are empty or cut short prove nothing. A run that did not end has no sums.
 func CheckSums(folder string) error {
 	_, err := checkSums(folder)
 	return err
@@ -114,7 +113,7 @@ func Changed(folder string, names ...string) (warnings []string) {
 	return warnings
 }
 
-// sum256 is a line of SHA256SUMS.
+// sum256 represents a line of SHA256SUMS.
 type sum256 struct{ sum, file string }
 
 // readSums reads the sums of a run's folder.

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// wholeRun makes the folder of a complete run whose manifest names flows.csv.
+// wholeRun creates the folder of a complete run whose manifest names flows.csv.
 func wholeRun(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

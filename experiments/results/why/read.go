@@ -14,11 +14,11 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
-// Run is a run's record.
+// Run holds a run's record.
 type Run struct {
 	Scenario, Controller string
 	Seed                 uint64
-	Partial              bool // the run was ended early, or goes on
+	Partial              bool // the run was ended early, or is in progress
 
 	folder string
 	flows  []Flow
@@ -26,25 +26,25 @@ type Run struct {
 	ports  map[string]port
 }
 
-// Flow is a flow's record.
+// Flow holds a flow's record.
 type Flow struct {
 	Number              int
 	Tag                 string
 	Source, Destination string
 	Size                int64
 	Ended               bool
-	Picoseconds         int64 // its completion time, or what it has come to
+	Picoseconds         int64 // its completion time, or its time so far
 	Slowdown            float64
 	rows                []rundir.WhyRow
 }
 
-// port is the end of a link.
+// port represents the end of a link.
 type port struct {
 	node, peer string
 	rate       int64 // bit/s
 }
 
-// NoRecordError says that a run's folder has no record.
+// NoRecordError reports that a run's folder has no record.
 type NoRecordError struct{ Folder, Command string }
 
 func (e *NoRecordError) Error() string {
@@ -63,8 +63,9 @@ func Read(folder string) (*Run, error) {
 	})
 }
 
-// ReadSlowest reads of the record in a run's folder the flow alone that has the largest slowdown. That of one that has
-// not ended is its time so far over the time in which its bytes go onto its host's link. nil: no flow has started.
+// ReadSlowest reads only the flow with the largest slowdown from the record in a run's folder. The slowdown of an
+// unfinished flow is its time so far over the time that its bytes take on its host's link. The flow is nil if none has
+// started.
 func ReadSlowest(folder string) (*Run, *Flow, error) {
 	r, err := open(folder)
 	if err != nil {
@@ -182,7 +183,7 @@ func (r *Run) Flows(word string) ([]*Flow, error) {
 	return some, nil
 }
 
-// mostTags is how many tags a message names.
+// mostTags limits the tags that a message names.
 const mostTags = 10
 
 func (r *Run) tags() string {

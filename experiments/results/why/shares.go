@@ -6,36 +6,36 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
-// Shares is where the time of a run's flows went, as numbers: a page makes of them the trees that WriteFlow prints.
+// Shares holds the causes of flows' times as numbers. A page computes from them the trees that WriteFlow prints.
 type Shares struct {
-	Words []Word  // of nodes and of roots
-	Nodes []Place // of the trees of all flows; a node's parent comes before it
+	Words []Word     // of nodes and of roots
+	Nodes []TreeNode // nodes of the trees of all flows; a parent precedes its children
 }
 
-// Word is what a node or a root says, and the interface that it is about; "": none.
+// Word holds the words of a node or a root, and the interface that they concern; "": none.
 type Word struct{ What, Port string }
 
-// Place is where a node stands.
-type Place struct {
-	Parent int // node; -1: it is at the top
+// TreeNode holds the words of a node, and its parent.
+type TreeNode struct {
+	Parent int // index of the parent node; -1: at the top
 	Word   int
 }
 
-// Share is a part of a flow's time: the node of its tree that it belongs to, and the word of its root.
+// Share holds a part of a flow's time: the node of its tree that it belongs to, and the word of its root.
 type Share struct {
 	Node, Root  int
 	Picoseconds int64
 }
 
-// ReadShares reads the record in a run's folder. each is given each flow that has started, by number, and its parts,
-// which are the caller's.
+// ReadShares reads the record in a run's folder. It calls each with every started flow, by number, and its parts, which
+// each may keep.
 func ReadShares(folder string, each func(flow int, parts []Share)) (*Shares, error) {
 	r, err := open(folder)
 	if err != nil {
 		return nil, err
 	}
 	s := &Shares{}
-	words, nodes := map[word]int{}, map[Place]int{}
+	words, nodes := map[word]int{}, map[TreeNode]int{}
 	number := func(w word) int {
 		n, known := words[w]
 		if !known {
@@ -63,12 +63,12 @@ func ReadShares(folder string, each func(flow int, parts []Share)) (*Shares, err
 		}
 		node := -1
 		for _, w := range r.path(x) {
-			place := Place{node, number(w)}
-			n, known := nodes[place]
+			treeNode := TreeNode{node, number(w)}
+			n, known := nodes[treeNode]
 			if !known {
 				n = len(s.Nodes)
-				nodes[place] = n
-				s.Nodes = append(s.Nodes, place)
+				nodes[treeNode] = n
+				s.Nodes = append(s.Nodes, treeNode)
 			}
 			node = n
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// least is the share of all below which a part is told of together with others.
+// least sets the fraction of the total below which parts are printed together.
 const least = 0.005
 
 // span returns a time with three significant digits; View has picoseconds.
@@ -28,7 +28,7 @@ func (f *Flow) Name() string {
 	return fmt.Sprintf("flow %d%s, %s from %s to %s", f.Number, tag, size, f.Source, f.Destination)
 }
 
-// head writes which run it is.
+// head prints the run.
 func (r *Run) head(w io.Writer) {
 	fmt.Fprintf(w, "%s under %s, seed %d", r.Scenario, r.Controller, r.Seed)
 	if r.Partial {
@@ -62,7 +62,7 @@ func (r *Run) Top(f *Flow) string {
 	return fmt.Sprintf("%s: %s; %.1f %% %s", f.Name(), f.took(), 100*fraction(top.Picoseconds, f.Picoseconds), top.What)
 }
 
-// WriteFlows prints where the time of several flows went, the slowest first; name is what they have in common.
+// WriteFlows prints the causes of the times of several flows, the slowest first. name describes the set of flows.
 func (r *Run) WriteFlows(w io.Writer, name string, flows []*Flow, all bool) {
 	r.head(w)
 	open := 0

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Node is a part of some flows' time, with those that it is made of. Those add up to it, if there are any.
+// Node represents a part of some flows' time. Its children, if any, add up to it.
 type Node struct {
 	What        string  `json:"what"`
-	Port        string  `json:"port,omitempty"` // that it is about, by its interface's name
+	Port        string  `json:"port,omitempty"` // interface that it concerns
 	Picoseconds int64   `json:"ps"`
 	Parts       []*Node `json:"parts,omitempty"`
 }
 
-// part returns the child with some words, created if there is none. Cables side by side have the same words: it has the
-// port of the first that comes.
+// part returns the child with some words, and creates it if there is none. Parallel cables have the same words: the
+// child has the port of the first.
 func (n *Node) part(w word) *Node {
 	for _, p := range n.Parts {
 		if p.What == w.what {
@@ -68,8 +68,8 @@ func (r *Run) Roots(flows []*Flow) *Node {
 	return top
 }
 
-// View is where flows' time went, as JSON. Picoseconds are whole; the parts of each flow's tree add up to its time, and
-// so do its roots.
+// View holds the causes of flows' times for JSON. Picoseconds are whole numbers; the parts of each flow's tree add up
+// to its time, and so do its roots.
 type View struct {
 	Scenario   string     `json:"scenario"`
 	Controller string     `json:"cc"`
@@ -78,7 +78,7 @@ type View struct {
 	Flows      []FlowView `json:"flows"`
 }
 
-// FlowView is that of a flow.
+// FlowView holds the causes of one flow's time.
 type FlowView struct {
 	Flow        int     `json:"flow"`
 	Tag         string  `json:"tag"`

@@ -17,7 +17,7 @@ func (r *Run) end(name string) string {
 	return name
 }
 
-// word is what a node of a tree says, and the port that it is about, by its interface's name; "": none.
+// word holds the words of a node of a tree, and the interface that they concern; "": none.
 type word struct{ what, port string }
 
 // about returns a node with words about no port.
@@ -95,10 +95,10 @@ func (r *Run) journey(x *rundir.WhyRow) []word {
 	return []word{about("opened by something other than an ACK, or not at all")}
 }
 
-// ungranted is why a flow under RCCC waits.
+// ungranted explains why a flow under RCCC waits.
 const ungranted = "waiting for a grant of its receiver"
 
-// signal returns the words for what made a congestion control lower its rate or window.
+// signal returns the words for the event that made a congestion control lower its rate or window.
 func (r *Run) signal(x *rundir.WhyRow) word { return word{r.signalText(x), x.SignalPort} }
 
 func (r *Run) signalText(x *rundir.WhyRow) string {
@@ -161,8 +161,8 @@ func (r *Run) cause(n int) string {
 	return "unknown cause"
 }
 
-// share returns the flows whose bytes were in a congested queue, from causes.csv: "burst=97;f1=3" is " (burst 97 %, f1
-// 3 %)".
+// share lists the flows whose bytes were in a congested queue, as causes.csv has them: "burst=97;f1=3" becomes " (burst
+// 97 %, f1 3 %)".
 func share(queue string) string {
 	type part struct {
 		tag   string

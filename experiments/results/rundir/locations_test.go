@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestReserved: no scenario and no controller has the name of what results have beside its folder.
+// TestReserved checks that no scenario and no controller may have the name of a file or folder beside their results.
 func TestReserved(t *testing.T) {
 	for _, name := range append(slices.Clone(Files), ManifestFile, ReportFile, PublishedFile, RunsFile, FiguresFolder) {
 		if !scenario.Reserved(name) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Runs is the content of runs.json: the runs that a scenario's report.html shows.
+// Runs holds the content of runs.json: the runs that a scenario's report.html shows.
 type Runs struct {
 	Scenario string   `json:"scenario"`
 	Version  string   `json:"version"`
@@ -19,35 +19,35 @@ type Runs struct {
 	Runs     []string `json:"runs"` // folders below the scenario's, separated by /
 }
 
-// RunsFile is the name of the file with Runs in a scenario's folder.
+// RunsFile names the file with Runs in a scenario's folder.
 const RunsFile = "runs.json"
 
 // seedFolder matches the folders of runs under one of several seeds.
 var seedFolder = regexp.MustCompile(`^seed=([0-9]+)$`)
 
-// Place is the location of a run.
-type Place struct {
-	Scenario   string // folder
-	Seed       uint64 // set for one of several seeds
+// Location identifies a run below a folder of results.
+type Location struct {
+	Scenario   string // folder of the scenario
+	Seed       uint64 // 0 unless the scenario has runs under several seeds
 	Several    bool
 	Controller string
 }
 
 // Path returns the run's folder.
-func (p Place) Path() string { return filepath.Join(p.Scenario, p.Below()) }
+func (p Location) Path() string { return filepath.Join(p.Scenario, p.Below()) }
 
 // Below returns the run's folder relative to the scenario's.
-func (p Place) Below() string {
+func (p Location) Below() string {
 	if p.Several {
 		return filepath.Join(fmt.Sprintf("seed=%d", p.Seed), p.Controller)
 	}
 	return p.Controller
 }
 
-// PlaceOf returns the place of a run's folder.
-func PlaceOf(path string) Place {
+// LocationOf returns the location of a run's folder.
+func LocationOf(path string) Location {
 	path = filepath.Clean(path)
-	p := Place{Scenario: filepath.Dir(path), Controller: filepath.Base(path)}
+	p := Location{Scenario: filepath.Dir(path), Controller: filepath.Base(path)}
 	if m := seedFolder.FindStringSubmatch(filepath.Base(p.Scenario)); m != nil {
 		if seed, err := strconv.ParseUint(m[1], 10, 64); err == nil {
 			p.Scenario, p.Seed, p.Several = filepath.Dir(p.Scenario), seed, true
@@ -56,11 +56,11 @@ func PlaceOf(path string) Place {
 	return p
 }
 
-// deepestRun is the maximum depth of a run below a folder of results: scenario, seed, controller.
+// deepestRun limits the depth of a run below a folder of results: scenario, seed, controller.
 const deepestRun = 3
 
 // FindRuns returns the runs' folders at or below a folder, in the file system's order.
-func FindRuns(root string) ([]Place, error) {
+func FindRuns(root string) ([]Location, error) {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &FileError{Path: root, Err: fmt.Errorf("%w: name the folder of a run, of a scenario or of results, "+
@@ -73,7 +73,7 @@ func FindRuns(root string) ([]Place, error) {
 		return nil, &FileError{Path: root, Err: errors.New(
 			"not a folder: name the folder of a run, of a scenario or of results")}
 	}
-	var places []Place
+	var locations []Location
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func FindRuns(root string) ([]Place, error) {
 			return nil
 		}
 		if IsRun(path) {
-			places = append(places, PlaceOf(path))
+			locations = append(locations, LocationOf(path))
 			return fs.SkipDir
 		}
 		if below, err := filepath.Rel(root, path); err == nil && below != "." &&
@@ -91,10 +91,10 @@ func FindRuns(root string) ([]Place, error) {
 		}
 		return nil
 	})
-	if err == nil && len(places) == 0 {
+	if err == nil && len(locations) == 0 {
 		err = &FileError{Path: root, Err: errors.New("no run in this folder: pausenet run writes runs, as results/<scenario>/<cc>")}
 	}
-	return places, err
+	return locations, err
 }
 
 // IsRun reports whether a folder is a run's.
@@ -113,5 +113,5 @@ const (
 	PublishedFile = "published.json"
 )
 
-// FiguresFolder is the name of the folder with a report's figures.
+// FiguresFolder names the folder with a report's figures.
 const FiguresFolder = "figures"
