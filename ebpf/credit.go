@@ -2,13 +2,14 @@ package ebpf
 
 import "github.com/pausenet/pausenet/vtime"
 
-// Credits are counted modulo CreditRange; CreditMost may be granted at once (IBTA vol. 1, section 7.9).
+// CreditRange is the modulus of credit counts; CreditMost limits the credits granted at once (IBTA vol. 1, section
+// 7.9).
 const (
 	CreditRange = 4096
 	CreditMost  = 2048
 )
 
-// CreditLen is the length of a credit message: tshark's dissector reads up to 62 bytes of the frame.
+// CreditLen sets the length of a credit message: tshark's dissector reads up to 62 bytes of the frame.
 const CreditLen = 62
 
 // Blocks returns the number of blocks that a frame of n bytes uses at port p.

@@ -1,8 +1,8 @@
 package ebpf
 
-// HeaderBytes is the number of a frame's first bytes that are copied to the pipelines in this process, and back. They
-// read no further than the BTH, which ends at 54, and all later bytes of a packet that they generate are zero.
-// TelemetryBytes is the number if switches write telemetry. Over IPv6, headers are 20 bytes longer.
+// HeaderBytes counts the first bytes of a frame that are copied to the pipelines in this process, and back. They read
+// no further than the BTH, which ends at 54, and all later bytes of a packet that they generate are zero.
+// TelemetryBytes counts them if switches write telemetry. Over IPv6, headers are 20 bytes longer.
 const (
 	HeaderBytes     = 56
 	TelemetryBytes  = 96

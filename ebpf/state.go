@@ -120,32 +120,33 @@ const (
 	TCDCongested    = uint8(pipelinesTcdStateTCD_CONGESTED)
 )
 
-// FrameMark is the mark (SO_MARK, skb->mark) of frames that the pipelines send on the kernel plane.
+// FrameMark marks frames that the pipelines send on the kernel plane (SO_MARK, skb->mark).
 const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
 
-// NoPort is the value of Pass.OutPort if no frame left a port.
+// NoPort in Pass.OutPort means that no frame left a port.
 const NoPort = ^uint32(0)
 
-// AtLeaf is the value of Route.Count for a switch's own hosts: Host.Port has the port.
+// AtLeaf in Route.Count stands for a switch's own hosts: Host.Port has the port.
 const AtLeaf = ^uint32(0)
 
-// FlowIDs is the number of flow table entries of one switch: a CRC-16 flow id is an index.
+// FlowIDs counts the flow table entries of one switch: a CRC-16 flow id is an index.
 const FlowIDs = 65536
 
-// Flowlets is the number of flowlet entries of one switch. MostCompared is the maximum number of equal-cost ports that
-// ChoiceAdaptive compares.
+// Flowlets counts the flowlet entries of one switch. MostCompared limits the equal-cost ports that ChoiceAdaptive
+// compares.
 const (
 	Flowlets     = 16384
 	MostCompared = 256
 )
 
-// FrameMin is the shortest frame that a pipeline reads, and the size of the blank frame for a generated packet.
+// FrameMin holds the length of the shortest frame that a pipeline reads, and the size of the blank frame for a
+// generated packet.
 const FrameMin = 60
 
-// State is the memory that pipelines and traffic managers share. On the kernel plane it is the pipelines' mapped maps.
-// Only the engine may access it, and only between passes.
+// State holds the memory that pipelines and traffic managers share. On the kernel plane it consists of the pipelines'
+// mapped maps. Only the engine may access it, and only between passes.
 type State struct {
-	Features Features // features that the tables are sized for
+	Features Features // features that the tables have room for
 	Pass     *Pass
 	Ports    []Port
 	Switches []SwitchState
@@ -221,7 +222,7 @@ func (s *State) flowListRemove(entry uint32) {
 	out.Flows--
 }
 
-// Profiles is the maximum number of kinds of ports with their own thresholds per switch.
+// Profiles limits the kinds of ports with their own thresholds per switch.
 const Profiles = len(SwitchState{}.Profiles)
 
 // Threshold returns XOFF of port p of a switch now: the bytes of one priority from this ingress port at which its peer

@@ -33,7 +33,7 @@ const (
 const (
 	autoPeriod, leastPeriod, mostPeriod = 40 * vtime.Microsecond, 40, 1024
 	autoCredits, leastCredits           = 56 * vtime.Microsecond, 56
-	mostCredits                         = 2 * units.GB // below what registers hold, of a cable of any length
+	mostCredits                         = 2 * units.GB // limit below the range of registers, with a cable of any length
 )
 
 // Cable describes a switch's port and its cable, as far as thresholds depend on them.
@@ -44,11 +44,11 @@ type Cable struct {
 	Longest          int        // bytes of the longest frame
 	LongestLine      int64      // bytes of line time that it takes
 	PFCLine          int64      // bytes of line time of a PFC frame, which is a frame of the least length
-	// AheadLine is the longest frame of any priority that a PAUSE may wait for, in bytes of line time; 0 means
-	// LongestLine.
+	// AheadLine holds the length of the longest frame of any priority that a PAUSE may wait for, in bytes of line time;
+	// 0 means LongestLine.
 	AheadLine int64
-	ToHost    bool // the other end is a host
-	// Grown is the minimum headroom for Auto: the headroom needed when the cable was longer, or the port faster.
+	ToHost    bool // there is a host at the other end
+	// Grown holds the minimum headroom for Auto: the headroom needed when the cable was longer, or the port faster.
 	Grown units.Bytes
 }
 
@@ -62,7 +62,7 @@ type InFlight struct {
 	Cable    units.Bytes // on the cable, both ways
 	Peer     units.Bytes // the frame that the peer is sending when PAUSE arrives
 	Response units.Bytes // arrivals while hardware sends and obeys PAUSE
-	// Buffered is the buffer space of the sum: without bytes that belong to no frame, and in whole cells.
+	// Buffered holds the buffer space of the sum: without bytes that belong to no frame, and in whole cells.
 	Buffered units.Bytes
 }
 
@@ -88,8 +88,8 @@ func (f *InFlight) Line() units.Bytes {
 	return f.PastXOFF + f.Sending + f.PFC + f.Cable + f.Peer + f.Response
 }
 
-// Sum returns the headroom for all of it. It is no less than the parts: of real hardware the exact share of preambles
-// and gaps is not known.
+// Sum returns the headroom for all parts. It is no less than the parts: the exact share of preambles and gaps in real
+// hardware is unknown.
 func (f *InFlight) Sum() units.Bytes { return max(f.Line(), f.Buffered) }
 
 // InFlight returns the bytes that may still arrive at a port with these settings once its account is about to reach
@@ -117,7 +117,7 @@ func (c *Cable) InFlight(p *PFC) InFlight {
 	}
 }
 
-// cells returns what a frame of n bytes takes of the buffer.
+// cells returns the buffer space of a frame of n bytes.
 func (p *PFC) cells(n int64) int64 {
 	if p.CellSize == 0 {
 		return n
@@ -126,10 +126,10 @@ func (p *PFC) cells(n int64) int64 {
 	return (n + cell - 1) / cell * cell
 }
 
-// cell returns the bytes of a cell, of which none is as large as to overflow a product.
+// cell returns the bytes of a cell, limited so that no product overflows.
 func (p *PFC) cell() int64 { return int64(min(p.CellSize, 64*units.KB)) }
 
-// occupancy returns how many bytes of the buffer the packets in flight take at most, for how many bytes of line time.
+// occupancy returns the maximum buffer space of the packets in flight, for the given bytes of line time.
 func (c *Cable) occupancy(p *PFC) (room, line int64) {
 	room, line = p.cells(int64(c.Longest)), c.LongestLine
 	if p.CellSize == 0 || p.SmallPackets == 0 {

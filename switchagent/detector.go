@@ -5,34 +5,34 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Detector is the way a switch detects congestion at an egress port.
+// Detector selects how a switch detects congestion at an egress port.
 type Detector uint8
 
 // Detectors.
 const (
-	// DetectorThreshold uses only the queue's length, as ECN's mode says.
+	// DetectorThreshold uses only the queue's length, according to ECN's mode.
 	DetectorThreshold Detector = iota
-	// DetectorTCD is ternary congestion detection: a port that flow control switches ON and OFF is undetermined.
+	// DetectorTCD uses ternary congestion detection: a port that flow control switches ON and OFF is undetermined.
 	DetectorTCD
 )
 
 // TCD holds the settings of ternary congestion detection (patent CN 113572655 A), which replaces ECN's mode on ECN's
 // priorities.
 type TCD struct {
-	// QLen is the longest queue of a port that is not congested (the patent's q_len: 5 KB to 200 KB). Auto scales it
+	// QLen sets the longest queue of a port that is not congested (the patent's q_len: 5 KB to 200 KB). Auto scales it
 	// with the port's rate, like ECN's KMin.
 	QLen units.Bytes
-	// TMax is how long a port must have been ON before its queue indicates congestion. 0 means the patent's formula
+	// TMax sets how long a port must have been ON before its queue indicates congestion. 0 means the patent's formula
 	// with Epsilon, or CreditPeriods update periods under credits.
 	TMax          vtime.Time
 	Epsilon       float64
 	CreditPeriods float64
-	// TrendSlack is how much longer a queue may be than TMax before and still count as falling. The patent says 0
-	// (paragraph 0093). Its authors' simulator uses 0.9 packets, so that a queue kept level by its full upstream
-	// ports never counts as congested.
+	// TrendSlack sets how much longer a queue may be than TMax before and still count as falling. The patent says 0
+	// (paragraph 0093). Its authors' simulator uses 0.9 packets, so that a queue kept level by its full upstream ports
+	// never counts as congested.
 	TrendSlack units.Bytes
-	// RED makes ECN's RED decide whether a packet that meets congestion is marked, as TCD's authors do under DCQCN;
-	// otherwise every such packet is marked.
+	// RED makes ECN's RED decide whether to mark a packet that meets congestion, like TCD's authors under DCQCN.
+	// Otherwise every such packet is marked.
 	RED bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FlowControl is the way that all ports of a fabric prevent their peers from overrunning their buffers.
+// FlowControl selects how all ports of a fabric prevent their peers from overrunning their buffers.
 type FlowControl uint8
 
 // Flow controls.
@@ -23,21 +23,21 @@ const (
 // CBFC holds the settings of credit-based flow control (IBTA vol. 1, section 7.9), for switches and hosts.
 type CBFC struct {
 	Priorities uint8 // bit n: priority n uses credits, which make it lossless
-	// Period is the time between two credit messages of a port and priority (the patent's Tc). AutoPeriod chooses it
+	// Period sets the time between two credit messages of a port and priority (the patent's Tc). AutoPeriod chooses it
 	// by the link's rates.
 	Period vtime.Time
-	// Buffer is a port's buffer for one priority; Auto chooses it by the cable and the period. It is not part of the
+	// Buffer sets a port's buffer for one priority; Auto chooses it by the cable and the period. It is not part of the
 	// shared buffer.
 	Buffer units.Bytes
-	// Block is the number of bytes per credit: 64 B times a power of 2, equal at both ends of every link. 0: see
+	// Block sets the number of bytes per credit: 64 B times a power of 2, equal at both ends of every link. 0: see
 	// BlockSize.
 	Block units.Bytes
 }
 
-// minBlock is InfiniBand's block size.
+// minBlock holds InfiniBand's block size, in bytes.
 const minBlock = 64
 
-// BlockSize returns the size of a block of a port with this buffer, if most frames have frame bytes: the one that
+// BlockSize returns the size of a block of a port with this buffer, if most frames have frame bytes: the size that
 // grants the most frames, the smallest if several do. A frame uses whole blocks, so small blocks waste the least of the
 // buffer, but only 2048 can be granted at a time. Of 280 KB, blocks of 64 B grant 120 frames of 1058 B, blocks of 128 B
 // 227, and blocks of 256 B 218.

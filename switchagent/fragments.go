@@ -13,7 +13,7 @@ const (
 	fragmentOffset = 0x1fff // in units of 8 bytes
 )
 
-// mostData is the maximum data of a reassembled IPv4 packet, in bytes.
+// mostData limits the data of a reassembled IPv4 packet, in bytes.
 const mostData = 0xffff
 
 // MayFragment reports whether a frame is a packet of IPv4 that may be cut into fragments: IPv6's routers never do

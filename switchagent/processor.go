@@ -7,10 +7,11 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Processor is a switch's own processor on a live fabric. It answers programs that send to the switch itself, use
-// ARP or neighbour discovery on their link, or send packets that cannot be forwarded. It keeps no state of them.
+// Processor represents a switch's own processor on a live fabric. It answers programs that send to the switch itself,
+// use ARP or neighbour discovery on their link, or send packets that cannot be forwarded. It keeps no state about
+// programs.
 type Processor struct {
-	// Address is the switch's own address.
+	// Address holds the switch's own address.
 	Address wire.Addr
 	// Known reports whether an address exists in the fabric.
 	Known func(wire.Addr) bool
@@ -26,18 +27,18 @@ const (
 	answerPeriod = vtime.Microsecond
 )
 
-// Link describes the port that received a frame, as its switch's processor sees it.
+// Link describes the port that received a frame, from the view of its switch's processor.
 type Link struct {
 	wire.Between           // from the switch
 	Host         wire.Addr // address of the host at the other end; zero for a switch
 }
 
-// Cause is the reason why a processor receives a frame.
+// Cause identifies the reason why a processor receives a frame.
 type Cause uint8
 
 // Causes.
 const (
-	CauseOwn   Cause = iota // the pipelines found that it is addressed to the processor
+	CauseOwn   Cause = iota // it is addressed to the switch, according to the pipelines
 	CauseRoute              // no route to its destination
 	CauseTTL                // its TTL, or hop limit, has expired
 	CauseSize               // it exceeds the MTU of its egress port
@@ -53,7 +54,7 @@ const (
 // MostAnswer returns the maximum length of an answer to a frame of the given length.
 func MostAnswer(n int) int { return n + wire.EthernetLen + wire.IPv6Len + 2*wire.ICMPLen + 16 }
 
-// errorClass is the DSCP of an error, CS6 (RFC 1812, section 4.3.2.5).
+// errorClass sets the DSCP of an error, CS6 (RFC 1812, section 4.3.2.5).
 const errorClass = 6 << 5
 
 // Answer writes the processor's answer to a frame into buf, which has MostAnswer bytes, and returns its length, or 0
@@ -84,7 +85,7 @@ func (p *Processor) Answer(now vtime.Time, buf, frame []byte, on *Link, why Caus
 	return n
 }
 
-// router is the address of every switch for its hosts (fe80::1).
+// router holds the address of every switch for its hosts (fe80::1).
 var router = wire.Addr6{0: 0xfe, 1: 0x80, 15: 1}
 
 // answersFor reports whether the processor answers a host's query for an address. From a host, all other addresses of
@@ -273,7 +274,7 @@ func Ends(frame []byte) (source, destination wire.Addr) {
 	return source, destination
 }
 
-// Membership is the kind of a multicast membership message.
+// Membership identifies the kind of a multicast membership message.
 type Membership uint8
 
 // Kinds of membership messages.

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Priorities is the number of priorities of a port (IEEE 802.1Q).
+// Priorities counts the priorities of a port (IEEE 802.1Q).
 const Priorities = 8
 
 // Settings holds a switch's settings from a scenario.
@@ -23,7 +23,7 @@ type Settings struct {
 	TCD         TCD
 	CNM         CNM
 	Scheduler   Scheduler
-	// LossyLimit is the longest egress queue of a lossy priority, in bytes; frames beyond it are dropped.
+	// LossyLimit limits the egress queue of a lossy priority, in bytes; frames beyond it are dropped.
 	LossyLimit units.Bytes
 	// LossyAlpha > 0 also limits such a queue to LossyAlpha * (free shared buffer): a dynamic threshold (Choudhury
 	// and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998). The
@@ -52,30 +52,30 @@ var TrimVictimNames = []string{TrimArriving: "arriving", TrimCoin: "coin"}
 // PFC holds the settings of priority flow control (IEEE 802.1Qbb).
 type PFC struct {
 	Priorities uint8 // bit n: priority n is lossless
-	// XOFF is the level at which PAUSE is sent: bytes of one priority buffered from one ingress port. With Alpha it
+	// XOFF sets the level at which PAUSE is sent: bytes of one priority buffered from one ingress port. With Alpha it
 	// is the upper bound of the dynamic threshold; 0 means unbounded. Auto chooses it by the port's rate and cable.
 	XOFF units.Bytes
-	// XON is the level at or below which RESUME is sent. Auto means XOFFToXON below XOFF; with Alpha that always
+	// XON sets the level at or below which RESUME is sent. Auto means XOFFToXON below XOFF; with Alpha that always
 	// applies.
 	XON       units.Bytes
 	XOFFToXON units.Bytes
 	// Alpha > 0 makes XOFF dynamic: Alpha * (free shared buffer).
 	Alpha float64
-	// Headroom is the buffer of one priority of one ingress port beyond XOFF, for frames in flight when PAUSE is
+	// Headroom sets the buffer of one priority of one ingress port beyond XOFF, for frames in flight when PAUSE is
 	// sent. Auto chooses it by Cable.InFlight.
 	Headroom units.Bytes
-	// Response is the time that the hardware at both ends of a cable takes to send and obey a PAUSE. In the model it
-	// takes none: only Cable.InFlight counts it, like CellSize and SmallPackets.
+	// Response sets the time that the hardware at both ends of a cable takes to send and obey a PAUSE. In the model
+	// that takes no time: only Cable.InFlight counts it, like CellSize and SmallPackets.
 	Response vtime.Time
 	// CellSize > 0 makes a frame occupy whole cells of that many bytes.
 	CellSize units.Bytes
-	// SmallPackets is the share of packets in flight, 0 to 1, with the length that wastes the most of their cells.
+	// SmallPackets sets the share of packets in flight, 0 to 1, with the length that wastes the most of their cells.
 	// The others are full.
 	SmallPackets float64
 	// PerRate > 0 means that Alpha and Headroom are for ports of this rate (see At).
 	PerRate units.Rate
-	// Quanta is the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed after
-	// half of it.
+	// Quanta sets the pause time of a PAUSE frame, in units of 512 bit times of the link. PAUSE is refreshed after half
+	// of it.
 	Quanta   uint16
 	Watchdog Watchdog
 }
@@ -84,12 +84,12 @@ type PFC struct {
 type ECN struct {
 	Mode       ECNMode
 	Priorities uint8 // bit n: priority n is marked
-	// KMin and KMax are queue lengths. ECNRED marks with a probability that rises from 0 at KMin to PMax at KMax,
-	// and always above KMax. ECNStep marks packets that meet more than KMax. ECNPCN uses no thresholds. Auto chooses
-	// them by the port's rate.
+	// KMin and KMax set queue lengths. ECNRED marks with a probability that rises from 0 at KMin to PMax at KMax, and
+	// always above KMax. ECNStep marks packets that meet more than KMax. ECNPCN uses no thresholds. Auto chooses them
+	// by the port's rate.
 	KMin, KMax units.Bytes
 	PMax       float64
-	// Point selects when RED and step marking look at the queue.
+	// Point selects when RED and step marking read the queue's length.
 	Point ECNPoint
 	// Ports selects the ports at which RED and step marking apply.
 	Ports ECNPorts
@@ -115,7 +115,7 @@ func (e *ECN) At(rate units.Rate) (kmin, kmax units.Bytes) {
 	return proportional(e.KMin, rate, e.PerRate), proportional(e.KMax, rate, e.PerRate)
 }
 
-// proportional scales b, which is for the rate per, to another rate.
+// proportional scales b, given for the rate per, to another rate.
 func proportional(b units.Bytes, rate, per units.Rate) units.Bytes {
 	if b == Auto {
 		return Auto
@@ -145,7 +145,7 @@ func (p ECNPorts) marks(toHost bool) bool {
 	return p != ECNPortsToSwitches && p != ECNPortsToHosts || toHost == (p == ECNPortsToHosts)
 }
 
-// ECNPoint is the time at which the length of its queue marks a packet.
+// ECNPoint selects the time at which the length of its queue marks a packet.
 type ECNPoint uint8
 
 // Points.
@@ -164,7 +164,7 @@ func (e *ECN) AtEnqueue() bool {
 	return e.Mode == ECNStep && e.Point != ECNDequeue || e.Mode == ECNRED && e.Point == ECNEnqueue
 }
 
-// ECNMode is the marking algorithm.
+// ECNMode selects the marking algorithm.
 type ECNMode uint8
 
 // Modes.
@@ -172,22 +172,23 @@ const (
 	ECNOff ECNMode = iota
 	ECNRED
 	ECNStep
-	// ECNPCN is PCN's NP-ECN: a packet that leaves others behind is marked, unless it was queued when a pause ended.
+	// ECNPCN marks by PCN's NP-ECN: a packet that leaves others behind is marked, unless it was queued when a pause
+	// ended.
 	ECNPCN
 )
 
 // CNM holds the settings of DCON's burst detection and direct congestion notification (DCON paper, sections 4.2 to
 // 4.4). The controller decides whether it is on.
 type CNM struct {
-	// QECN is the egress queue length at which congestion is persistent, and below which a burst ends. Auto: like
+	// QECN sets the egress queue length at which congestion is persistent, and below which a burst ends. Auto: like
 	// ECN's KMax.
 	QECN units.Bytes
-	// QCNM is the egress queue length at which a burst starts. 0 makes it dynamic: max(QECN, XOFF/M - 3*d*C*(M-1)),
-	// where M is the number of egress ports of an ingress port's packets (section 4.4), in the current period of T
-	// or in the previous one if that had more. Among the ingress ports with packets for this egress port within the
-	// last T, the one with the largest M counts.
+	// QCNM sets the egress queue length at which a burst starts. 0 makes it dynamic: max(QECN, XOFF/M - 3*d*C*(M-1)),
+	// where M is the number of egress ports of an ingress port's packets (section 4.4), in the current period of T or
+	// in the previous one if that had more. Among the ingress ports with packets for this egress port within the last
+	// T, the one with the largest M counts.
 	QCNM units.Bytes
-	// Window is T: an ingress port is shared if a packet for an uncongested egress port arrived on it less than T
+	// Window sets T: an ingress port is shared if a packet for an uncongested egress port arrived on it less than T
 	// before T_current, or later.
 	Window vtime.Time
 	// AtOnset sets T_current to the start of the burst, so that senders are notified until the burst ends. Otherwise
@@ -196,7 +197,7 @@ type CNM struct {
 	AtOnset bool
 	// SharedBy selects the packets that make a port shared.
 	SharedBy SharedBy
-	// Repeat is the minimum time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
+	// Repeat sets the minimum time between two CNMs for one flow while N, the number of flows, has not grown by 1/8.
 	Repeat vtime.Time
 	// RED applies ECN's curve outside of bursts, if that is RED's. Otherwise every packet that meets more than QECN
 	// is marked, as in section 4.1.
@@ -207,8 +208,8 @@ type CNM struct {
 type SharedBy uint8
 
 const (
-	// SharedByEdge means SharedByOther at ports to hosts, and SharedByAny at ports to switches: a PAUSE to a host
-	// stops only that host's packets, but one to a switch stops everything that the switch would send here next.
+	// SharedByEdge means SharedByOther at ports to hosts, and SharedByAny at ports to switches: a PAUSE to a host stops
+	// only that host's packets, but one to a switch stops all packets of that switch to this port.
 	SharedByEdge SharedBy = iota
 	// SharedByAny also counts packets for the congested egress port from before the burst.
 	SharedByAny
@@ -223,7 +224,7 @@ func (s SharedBy) String() string { return SharedByNames[s] }
 
 // Scheduler describes how a port's priorities share it.
 type Scheduler struct {
-	// Quantum is each priority's DWRR quantum in bytes; 0 makes the priority strict. Strict priorities are served
+	// Quantum sets each priority's DWRR quantum in bytes; 0 makes the priority strict. Strict priorities are served
 	// first, the highest number first. The others share the rest by deficit weighted round robin.
 	Quantum [Priorities]units.Bytes
 }

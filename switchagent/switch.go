@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Switch is one switch's traffic manager, a state machine without IO. The engine passes it the frames that the
+// Switch implements one switch's traffic manager, a state machine without IO. The engine passes it the frames that the
 // ingress pipeline forwarded, and takes a frame for a port whenever the port is free.
 type Switch struct {
 	state    *ebpf.State
@@ -18,13 +18,13 @@ type Switch struct {
 	first    int // fabric ID of port 0
 	weighted uint8
 	lossless uint8
-	credits  bool   // whether flow control uses credits
-	trimTo   int8   // priority of trimmed packets; -1 if there is no trimming
+	credits  bool   // flow control uses credits
+	trimTo   int8   // priority of trimmed packets; -1: no trimming
 	limit    uint64 // total buffer in bytes: the shared buffer and the ports' own buffers
 	ports    []Port
-	queues   [Priorities][]frame.Queue // by priority and port: in a large fabric few priorities have any
+	queues   [Priorities][]frame.Queue // by priority and port: in a large fabric few priorities have any queue
 	headroom []uint64                  // by port
-	deficit  [][Priorities]int64       // DWRR's, by port; nil: no priority is weighted
+	deficit  [][Priorities]int64       // DWRR's deficit, by port; nil: no priority is weighted
 	pausing  []pausing                 // paused ingress ports, oldest first
 	due      []Due
 	trimmed  Cut
@@ -34,8 +34,8 @@ type Switch struct {
 type Port struct {
 	backlog uint8 // bit n: queue n has frames
 	urgent  bool  // control frames wait
-	fresh   bool  // DWRR: the turn's quantum is not granted yet
-	round   uint8 // DWRR: whose turn it is
+	fresh   bool  // DWRR: the turn's quantum has not been granted yet
+	round   uint8 // DWRR: priority of the current turn
 	discard uint8 // bit n: frames of priority n are dropped (discard.go)
 	ignore  uint8 // bit n: priority n ignores PAUSE
 	stormy  uint8 // the part of discard set by Discard
@@ -60,7 +60,7 @@ type Counters struct {
 	TrimmedFrames, TrimmedBytes int64
 }
 
-// Drop is the reason why the traffic manager dropped a frame.
+// Drop identifies the reason why the traffic manager dropped a frame.
 type Drop uint8
 
 // Reasons of drops. The first two are losses in a lossless class, which must not happen.
@@ -87,7 +87,7 @@ func (d Drop) String() string {
 // Lossy reports whether the frame was of a lossy priority, and found no room.
 func (d Drop) Lossy() bool { return d == DropLossy || d == DropAlpha || d == DropFull }
 
-// Due is a RESUME to build for an ingress port.
+// Due identifies a RESUME to build for an ingress port.
 type Due struct {
 	Port     int // fabric id
 	Priority uint8
@@ -240,8 +240,8 @@ func (s *Switch) lossyThreshold(f *frame.Frame, n int64) int64 {
 	return int64(s.settings.LossyAlpha * float64(t.Buffer-min(t.Buffer, used)))
 }
 
-// Dequeue returns the next frame that may leave port p at now, with its departure record. If there is none, wake is
-// when there may be one, provided only time is needed (until a pause expires). Due returns the resulting RESUMEs.
+// Dequeue returns the next frame that may leave port p at now, with its departure record. If there is none, wake is the
+// time at which there may be one without another event (when a pause expires). Due returns the resulting RESUMEs.
 func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time) {
 	port := &s.ports[p-s.first]
 	s.due = s.due[:0]
@@ -338,7 +338,7 @@ func (s *Switch) Resumed(p int, priority uint8) {
 // ports calls it for all of them at once.
 func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(priority).Bytes) }
 
-// noQueue is the queue of a priority that the switch has never queued.
+// noQueue holds the queue of a priority that the switch has never queued.
 var noQueue frame.Queue
 
 // queue returns the queue of a priority, for reading.

@@ -9,7 +9,7 @@ import (
 func (s *Switch) TrimTo(priority uint8) { s.trimTo = int8(priority) }
 
 // trim cuts a data frame to its headers and queues these at port p. The frame found no room in its lossy queue, and has
-// been removed from its ingress port's account. trim reports whether it could; if not, the frame is unchanged.
+// been removed from its ingress port's account. trim reports whether it cut the frame; if not, the frame is unchanged.
 //
 //go:noinline
 func (s *Switch) trim(p int, f *frame.Frame) bool {
