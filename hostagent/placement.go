@@ -71,7 +71,7 @@ func (r *Receiver) place(now vtime.Time, p *wire.Packet) {
 	case number < r.expected || at.has(number):
 		n.Duplicates++
 		at.Duplicates++
-		r.ack(now, p, wire.SyndromeAckAgain)
+		r.ack(now, p, wire.SyndromeAckDuplicate)
 		return
 	case trimmed:
 		if r.granter != nil { // it will be retransmitted (rtx_backlog)

@@ -123,8 +123,8 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 		r.back.SetSourcePort(p.SrcPort)
 	}
 	var f *frame.Frame
-	if p.SentAgain {
-		r.back.SetSentAgain(true)
+	if p.Retransmitted {
+		r.back.SetRetransmitted(true)
 	}
 	switch at, stamped := p.Timestamp(); {
 	case stamped:
@@ -136,8 +136,8 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 	case n.Brief && r.settings.Entropy == EntropyFlow:
 		form := r.back.Form()
 		brief := form.BriefAck(syndrome, psn, msn, r.echo)
-		if p.SentAgain {
-			brief = brief.Again()
+		if p.Retransmitted {
+			brief = brief.Retransmission()
 		}
 		f = n.clock.Brief(wire.AckLen, form, brief)
 	default:
@@ -148,8 +148,8 @@ func (r *Receiver) answer(now vtime.Time, p *wire.Packet, syndrome uint8, psn, m
 		wire.EchoMark(f.Data(), r.echo)
 	}
 	r.echo = wire.NotECT
-	if p.SentAgain {
-		r.back.SetSentAgain(false)
+	if p.Retransmitted {
+		r.back.SetRetransmitted(false)
 	}
 	f.Priority = r.settings.ACKPriority()
 	if n.Recorder != nil {

@@ -160,7 +160,7 @@ func (s *Sender) onAnswer(now vtime.Time, p *wire.Packet) {
 	if s.state == senderDone || upTo > sent || about >= sent {
 		return
 	}
-	trimmed, duplicate := p.Syndrome == wire.SyndromeNakTrimmed, p.Syndrome == wire.SyndromeAckAgain
+	trimmed, duplicate := p.Syndrome == wire.SyndromeNakTrimmed, p.Syndrome == wire.SyndromeAckDuplicate
 	if duplicate {
 		s.ext.spurious++
 	}
@@ -239,7 +239,7 @@ func (s *Sender) rttOf(now vtime.Time, p *wire.Packet, number int64) vtime.Time 
 	if at, ok := p.Timestamp(); ok && at <= uint64(now) {
 		return now - vtime.Time(at)
 	}
-	if f := *s.ext.selective.at(number); f&packetVague != 0 || f&packetUnsure != 0 && !p.SentAgain {
+	if f := *s.ext.selective.at(number); f&packetVague != 0 || f&packetUnsure != 0 && !p.Retransmitted {
 		return 0
 	}
 	return now - *s.sentAt(number)

@@ -186,8 +186,8 @@ func TestSelectiveSamples(t *testing.T) {
 					s.OnTimer(p.now)
 				}
 				copies = append(copies, p.next())
-				if got := p.parse(copies[len(copies)-1]); got.PSN != 0 || !got.SentAgain {
-					t.Fatalf("copy %d: packet %d, sent again: %t", len(copies), got.PSN, got.SentAgain)
+				if got := p.parse(copies[len(copies)-1]); got.PSN != 0 || !got.Retransmitted {
+					t.Fatalf("copy %d: packet %d, sent again: %t", len(copies), got.PSN, got.Retransmitted)
 				}
 			}
 			left := *s.sentAt(0)
@@ -378,7 +378,7 @@ func TestSelectiveTimeouts(t *testing.T) {
 		if len(c.late) != 1 || p.from.Timeouts != flight {
 			t.Errorf("timeouts at %v, %d of packets", c.late, p.from.Timeouts)
 		}
-		if list := p.answers(); list[0].Syndrome != wire.SyndromeAckAgain {
+		if list := p.answers(); list[0].Syndrome != wire.SyndromeAckDuplicate {
 			t.Errorf("%+v", list[0])
 		}
 		if r.Delivered != flight*mtu || s.Spurious() != 1 || r.Placed().Duplicates != 1 || s.state != senderDone {

@@ -351,17 +351,17 @@ func (s *Sender) build(op wire.Opcode, number, payload int64, ackRequest, flagge
 		form := s.header.Form()
 		brief := form.BriefData(op, uint32(number), int(payload), ackRequest)
 		if flagged {
-			brief = brief.Again()
+			brief = brief.Retransmission()
 		}
 		f = n.clock.Brief(length, form, brief)
 	} else {
 		f = n.clock.Frame(length)
 		if flagged {
-			s.header.SetSentAgain(true)
+			s.header.SetRetransmitted(true)
 		}
 		wire.PutData(f.Data(), s.header, op, uint32(number)&wire.PSNMask, int(payload), ackRequest, true)
 		if flagged {
-			s.header.SetSentAgain(false)
+			s.header.SetRetransmitted(false)
 		}
 	}
 	f.Priority = s.settings.DataPriority

@@ -34,20 +34,20 @@ func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 // From the lowest bit: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2; then of a data packet the
 // bytes of padding 2 and whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1; then of
 // data whether it is trimmed 1, of an answer bit 7 of its syndrome 1. Data has in the place of the MSN its priority 3,
-// if it is trimmed, and BTH.SentAgain 1; an answer tells that by its operation.
+// if it is trimmed, and BTH.Retransmitted 1; an answer tells that by its operation.
 type Brief uint64
 
 const (
-	briefMSN  = 24
-	briefSent = 27 // of data: SentAgain
-	briefTTL  = 48
-	briefOp   = 55
-	briefECN  = 58
-	briefPad  = 60
-	briefFECN = 60
-	briefBECN = 61
-	briefAck  = 62 // of data: AckReq; of an answer: NAK
-	briefOwn  = 63 // of data: trimmed; of an answer: syndromeOwn
+	briefMSN           = 24
+	briefRetransmitted = 27 // of data: Retransmitted
+	briefTTL           = 48
+	briefOp            = 55
+	briefECN           = 58
+	briefPad           = 60
+	briefFECN          = 60
+	briefBECN          = 61
+	briefAck           = 62 // of data: AckReq; of an answer: NAK
+	briefOwn           = 63 // of data: trimmed; of an answer: syndromeOwn
 
 	briefChanging = 0x7f<<briefTTL | 3<<briefECN
 )
@@ -56,10 +56,10 @@ const (
 var briefOps = [8]Opcode{OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly, OpAck, OpAck}
 
 // In briefOps, an answer to a packet stands at briefAnswer, and one to a packet that was sent again at
-// briefAnswerAgain.
+// briefAnswerRetransmitted.
 const (
-	briefAnswer      = 4
-	briefAnswerAgain = 5
+	briefAnswer              = 4
+	briefAnswerRetransmitted = 5
 )
 
 // BriefData returns a WRITE's data packet, as PutData has it; op has neither telemetry nor timestamp.
@@ -100,20 +100,20 @@ func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 // IsAnswer reports whether the packet is an ACK or NAK.
 func (b Brief) IsAnswer() bool { return b>>briefOp&7 >= briefAnswer }
 
-// Again returns the packet with the mark that it was sent before, or answers such a copy (BTH.SentAgain).
-func (b Brief) Again() Brief {
+// Retransmission returns the packet with the mark that it was sent before, or answers such a copy (BTH.Retransmitted).
+func (b Brief) Retransmission() Brief {
 	if b.IsAnswer() {
-		return b | briefAnswerAgain<<briefOp
+		return b | briefAnswerRetransmitted<<briefOp
 	}
-	return b | 1<<briefSent
+	return b | 1<<briefRetransmitted
 }
 
-// sentAgain reports whether the packet has that mark.
-func (b Brief) sentAgain() bool {
+// retransmitted reports whether the packet has that mark.
+func (b Brief) retransmitted() bool {
 	if b.IsAnswer() {
-		return b>>briefOp&7 == briefAnswerAgain
+		return b>>briefOp&7 == briefAnswerRetransmitted
 	}
-	return b>>briefSent&1 != 0
+	return b>>briefRetransmitted&1 != 0
 }
 
 // Trimmed reports whether the packet is data without its payload.
@@ -152,8 +152,8 @@ func (f *Form) Put(h *[BriefLen]byte, b Brief, length int, from, to *MAC) {
 		bth[bthFlags] = bthMigReq | byte(b>>briefPad&3)<<bthPadShift
 		ack |= uint32(b>>briefAck&1) << 31
 	}
-	if b.sentAgain() {
-		ack |= bthSentAgain << 24
+	if b.retransmitted() {
+		ack |= bthRetransmitted << 24
 	}
 	binary.BigEndian.PutUint32(bth[bthAck:], ack)
 }
@@ -173,7 +173,7 @@ func (f *Form) Parse(b Brief, length int, p *Packet) {
 		SrcPort: udp.SrcPort(), DstPort: PortRoCE, DestQP: bth.DestQP(), PSN: uint32(b & PSNMask),
 		Opcode: briefOps[b>>briefOp&7],
 	}
-	p.SentAgain = b.sentAgain()
+	p.Retransmitted = b.retransmitted()
 	if b.IsAnswer() {
 		p.MSN = uint32(b >> briefMSN & PSNMask)
 		p.FECN, p.BECN = b>>briefFECN&1 != 0, b>>briefBECN&1 != 0

@@ -28,8 +28,8 @@ func TestBriefIsTheFrame(t *testing.T) {
 		}
 		form, psn := h.Form(), rapid.Uint32().Draw(t, "psn")
 		buf := make([]byte, MaxFrame)
-		again := rapid.Bool().Draw(t, "sent again")
-		h.SetSentAgain(again)
+		retransmitted := rapid.Bool().Draw(t, "retransmitted")
+		h.SetRetransmitted(retransmitted)
 		var b Brief
 		var n int
 		if rapid.Bool().Draw(t, "data") {
@@ -51,8 +51,8 @@ func TestBriefIsTheFrame(t *testing.T) {
 			EchoMark(buf, echo)
 			b = form.BriefAck(syndrome, psn, msn, echo)
 		}
-		if again {
-			b = b.Again()
+		if retransmitted {
+			b = b.Retransmission()
 		}
 		compare := func() {
 			var got [BriefLen]byte

@@ -22,15 +22,15 @@ const (
 )
 
 const (
-	bthSolicited   = 0x80
-	bthMigReq      = 0x40
-	bthPadShift    = 4
-	bthTVerMask    = 0x0f
-	bthDefaultPKey = 0xffff
-	bthFECN        = 0x80
-	bthBECN        = 0x40
-	bthAckReq      = 0x80
-	bthSentAgain   = 0x40
+	bthSolicited     = 0x80
+	bthMigReq        = 0x40
+	bthPadShift      = 4
+	bthTVerMask      = 0x0f
+	bthDefaultPKey   = 0xffff
+	bthFECN          = 0x80
+	bthBECN          = 0x40
+	bthAckReq        = 0x80
+	bthRetransmitted = 0x40
 )
 
 // PSNMask is the width of packet sequence numbers, message sequence numbers and QP numbers: 24 bits.
@@ -225,10 +225,10 @@ func (b BTH) DestQP() uint32 { return uint24(b[bthDestQP:]) }
 // AckReq reports whether the sender asks for an ACK.
 func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
 
-// SentAgain reports whether a data packet of selective repeat has been sent before, or an answer is to such a copy.
+// Retransmitted reports whether a data packet of selective repeat has been sent before, or an answer is to such a copy.
 // Ultra Ethernet has a flag for it (Specification 1.0, retransmission in its packet delivery headers); the standard
 // reserves this bit.
-func (b BTH) SentAgain() bool { return b[bthAck]&bthSentAgain != 0 }
+func (b BTH) Retransmitted() bool { return b[bthAck]&bthRetransmitted != 0 }
 
 // PSN returns the packet sequence number.
 func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }
@@ -276,8 +276,8 @@ const (
 // Syndromes of selective repeat (docs/recovery.md). The standard reserves bit 7; what is below it means the same, and
 // the MSN names the packet that is answered.
 const (
-	SyndromeAckAgain   uint8 = syndromeOwn | SyndromeAck         // the packet had come before
-	SyndromeNakTrimmed uint8 = syndromeOwn | SyndromeNakSequence // the packet came without its payload
+	SyndromeAckDuplicate uint8 = syndromeOwn | SyndromeAck         // the packet had come before
+	SyndromeNakTrimmed   uint8 = syndromeOwn | SyndromeNakSequence // the packet came without its payload
 
 	syndromeOwn uint8 = 0x80
 )

@@ -47,12 +47,12 @@ type FlowHeader struct {
 	tos    uint8
 	icrc   *icrcState // nil: headers only
 
-	rkey      uint32
-	dmaLen    uint32
-	va        uint64
-	timestamp uint64
-	demand    uint64
-	again     uint32 // bthSentAgain, where the next packets are to have it
+	rkey          uint32
+	dmaLen        uint32
+	va            uint64
+	timestamp     uint64
+	demand        uint64
+	retransmitted uint32 // bthRetransmitted, where the next packets are to have it
 }
 
 // icrcState is what a FlowHeader knows of its packets' ICRC.
@@ -164,12 +164,12 @@ func (h *FlowHeader) SetSourcePort(port uint16) {
 	}
 }
 
-// SetSentAgain sets whether the following packets are marked as retransmissions, or as answers to retransmissions
-// (BTH.SentAgain).
-func (h *FlowHeader) SetSentAgain(again bool) {
-	h.again = 0
-	if again {
-		h.again = bthSentAgain << 24
+// SetRetransmitted sets whether the following packets are marked as retransmissions, or as answers to retransmissions
+// (BTH.Retransmitted).
+func (h *FlowHeader) SetRetransmitted(retransmitted bool) {
+	h.retransmitted = 0
+	if retransmitted {
+		h.retransmitted = bthRetransmitted << 24
 	}
 }
 
@@ -192,7 +192,7 @@ func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN u
 	}
 	bth[bthOpcode] = byte(op)
 	bth[bthFlags] = flags
-	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN|h.again)
+	binary.BigEndian.PutUint32(bth[bthAck:], ackPSN|h.retransmitted)
 
 	if h.icrc == nil {
 		bth[bthECN] = ecn

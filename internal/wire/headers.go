@@ -73,7 +73,7 @@ func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
 	p.SrcPort, p.DstPort, p.headers = udp.SrcPort(), udp.DstPort(), headers
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
-	p.AckReq, p.SentAgain, p.FECN, p.BECN = b.AckReq(), b.SentAgain(), b.FECN(), b.BECN()
+	p.AckReq, p.Retransmitted, p.FECN, p.BECN = b.AckReq(), b.Retransmitted(), b.FECN(), b.BECN()
 	if kept := len(h) - headers; p.Opcode.HasINT() && kept < INTLen+ICRCLen || p.Opcode.HasTimestamp() &&
 		kept < mostTimestampEnd ||
 		p.Opcode.HasDemand() && kept < DemandLen {

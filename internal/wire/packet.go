@@ -79,17 +79,17 @@ type Packet struct {
 	Src, Dst Addr
 
 	// Of RoCEv2 frames (Opcode says nothing when BTH() is nil).
-	Opcode     Opcode // as on the wire: with telemetry it is none of the standard's
-	Syndrome   uint8  // ACK and NAK
-	AckReq     bool
-	SentAgain  bool // BTH.SentAgain
-	FECN, BECN bool
-	SrcPort    uint16
-	DstPort    uint16
-	DestQP     uint32
-	PSN        uint32
-	MSN        uint32 // ACK and NAK; grants and requests: see Sum
-	Payload    int    // data, READ responses and datagrams: payload bytes, without padding
+	Opcode        Opcode // as on the wire: with telemetry it is none of the standard's
+	Syndrome      uint8  // ACK and NAK
+	AckReq        bool
+	Retransmitted bool // BTH.Retransmitted
+	FECN, BECN    bool
+	SrcPort       uint16
+	DstPort       uint16
+	DestQP        uint32
+	PSN           uint32
+	MSN           uint32 // ACK and NAK; grants and requests: see Sum
+	Payload       int    // data, READ responses and datagrams: payload bytes, without padding
 
 	frame   []byte
 	ip, bth bool

@@ -113,7 +113,7 @@ func (p *Packet) parseBTH(b BTH) error {
 	p.bth = true
 	p.Opcode = b.Opcode()
 	p.DestQP, p.PSN = b.DestQP(), b.PSN()
-	p.AckReq, p.SentAgain, p.FECN, p.BECN = b.AckReq(), b.SentAgain(), b.FECN(), b.BECN()
+	p.AckReq, p.Retransmitted, p.FECN, p.BECN = b.AckReq(), b.Retransmitted(), b.FECN(), b.BECN()
 	p.body = p.headers
 	p.icrc = p.headers - BTHLen + len(b) - ICRCLen
 
