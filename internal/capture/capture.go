@@ -49,14 +49,14 @@ const (
 // killed the file therefore holds whole frames and lacks the last bufferSize bytes at most; if the kernel was in the
 // middle of a write, it ends in a cut frame, and readers show all before that.
 type Writer struct {
-	out    io.Writer
-	file   *os.File // out, if it is one
-	buffer *bufio.Writer
-	begun  bool // the section's header is written
-	ports  int
-	good   int64 // bytes written to out so far, whole blocks
-	err    error // the first error; nothing is written after it
-	closed bool
+	out     io.Writer
+	file    *os.File // out, if it is one
+	buffer  *bufio.Writer
+	started bool // the section's header is written
+	ports   int
+	good    int64 // bytes written to out so far, whole blocks
+	err     error // the first error; nothing is written after it
+	closed  bool
 }
 
 // NewFile writes a capture to an empty file.
@@ -117,10 +117,10 @@ func (w *Writer) Write(id int, t vtime.Time, frame []byte) error {
 // begin writes the header of the capture's section, once. It names no build machine: the same run gives the same bytes
 // anywhere.
 func (w *Writer) begin() {
-	if w.begun {
+	if w.started {
 		return
 	}
-	w.begun = true
+	w.started = true
 	b := begin(w.buffer.AvailableBuffer(), sectionBlock)
 	b = binary.LittleEndian.AppendUint32(b, byteOrder)
 	b = binary.LittleEndian.AppendUint32(b, 1)       // version 1.0

@@ -14,7 +14,7 @@ type pace struct {
 	several  bool          // several workers are used now
 	better   bool          // several workers are faster, according to the last trial
 	timing   bool          // a measured phase has started
-	begun    time.Duration // when it started
+	started  time.Duration // when it started
 	now      sample        // of the current number of workers
 	since    reading       // at the start of now
 	late     [2]sample     // recent samples of one worker, and of several
@@ -58,7 +58,7 @@ func (c *Pool) Useful(events, most int) int {
 	if workers < 2 || events-most < least { // too little work beside the largest item
 		return 1
 	}
-	c.pace.timing, c.pace.begun = true, time.Since(start)
+	c.pace.timing, c.pace.started = true, time.Since(start)
 	if !c.pace.several {
 		return 1
 	}
@@ -69,7 +69,7 @@ func (c *Pool) Useful(events, most int) int {
 func (c *Pool) PhaseDone(events int64) {
 	if c.pace.timing {
 		c.pace.timing = false
-		c.pace.measure(c.pace.begun, time.Since(start), events)
+		c.pace.measure(c.pace.started, time.Since(start), events)
 	}
 }
 
@@ -79,8 +79,8 @@ func newPace(used func() time.Duration) pace {
 }
 
 // measure records a phase, and decides how to drive the next one.
-func (p *pace) measure(begun, now time.Duration, events int64) {
-	p.now.add(sample{now - begun, float64(events), 1})
+func (p *pace) measure(started, now time.Duration, events int64) {
+	p.now.add(sample{now - started, float64(events), 1})
 	trial, lost := p.several != p.better, time.Duration(0)
 	known := &p.late[index(p.better)]
 	if trial {

@@ -27,9 +27,9 @@ func (m *machine) drive(p *pace, phases int) (part, longer float64) {
 			part++
 			took, used = more, usedMore
 		}
-		begun := m.now
+		started := m.now
 		m.now, m.used = m.now+took, m.used+used
-		p.measure(begun, m.now, 100)
+		p.measure(started, m.now, 100)
 	}
 	return part / float64(phases), float64(m.now-from) / float64(min(m.byOne, m.bySeveral))
 }

@@ -36,7 +36,7 @@ type Until uint8
 const (
 	UntilEnded Until = iota
 	UntilSent        // of a send: the last packet of each of its flows has started to leave, for the first time
-	UntilBegun
+	UntilStarted
 )
 
 // Wait names an event of another operation of the same host to wait for.
@@ -214,7 +214,7 @@ func (w *worker) beginOperation(id int32) {
 	}
 	o.began = w.now
 	w.lastProgress = max(w.lastProgress, w.now)
-	w.occurrences = append(w.occurrences, occurrence{id, UntilBegun})
+	w.occurrences = append(w.occurrences, occurrence{id, UntilStarted})
 	switch {
 	case o.kind == OperationCompute && o.duration > 0:
 		w.scheduledStarts++

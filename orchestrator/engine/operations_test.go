@@ -62,7 +62,7 @@ func TestOperations(t *testing.T) {
 	think := l.compute("h1", 3*us, 0, Wait{receive, UntilEnded})
 	back, got, answer := l.message("h1", "h2", 1000, []Wait{{think, UntilEnded}}, nil)
 	acked := l.compute("h0", us, 0, Wait{send, UntilEnded})
-	both := l.compute("h0", 0, 0, Wait{send, UntilSent}, Wait{first, UntilBegun})
+	both := l.compute("h0", 0, 0, Wait{send, UntilSent}, Wait{first, UntilStarted})
 	late := l.AddOperation(OperationConfig{Host: l.node("h2").ID, Kind: OperationReceive},
 		Wait{l.compute("h2", 50*us, 0), UntilEnded})
 	l.flowOf("h3", "h2", 1000, l.AddOperation(OperationConfig{Host: l.node("h3").ID, Kind: OperationSend}), late)
@@ -131,7 +131,7 @@ func TestOperationsThatNeverBegin(t *testing.T) {
 	l := newLab(t, "star: {hosts: 2}", labOptions{})
 	a := l.compute("h0", vtime.Microsecond, 0, Wait{1, UntilEnded})
 	b := l.compute("h0", vtime.Microsecond, 0, Wait{a, UntilEnded})
-	_, _, flow := l.message("h0", "h1", 1000, []Wait{{b, UntilBegun}}, nil)
+	_, _, flow := l.message("h0", "h1", 1000, []Wait{{b, UntilStarted}}, nil)
 	l.send("h1", "h0", 5000, 0, 0)
 	if err := l.Run(vtime.Millisecond, vtime.Second, nil); err != nil {
 		t.Fatal(err)
