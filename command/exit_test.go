@@ -17,7 +17,7 @@ func TestRunError(t *testing.T) {
 		err  error
 		code int
 	}{
-		{&engine.PanicError{Place: "mine, flow 0 (h0 to h1)"}, exitVerdict},
+		{&engine.PanicError{Location: "mine, flow 0 (h0 to h1)"}, exitVerdict},
 		{&runner.EnvironmentError{Err: io.ErrClosedPipe}, exitEnvironment},
 		{&runner.EnvironmentError{Err: &kernel.TooLargeError{}}, exitBadInput},
 	} {

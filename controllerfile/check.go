@@ -10,20 +10,20 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Paths are those of Check's flows: a short one of a data center, a longer one, and a slow one.
+// Paths lists the paths of Check's flows: a short one of a data center, a longer one, and a slow one.
 var Paths = []cc.Env{
 	{LineRate: 40 * units.Gbps, BaseRTT: 40 * vtime.Microsecond, MTU: 1000, LineMTU: 1048},
 	{LineRate: 100 * units.Gbps, BaseRTT: 4160 * vtime.Nanosecond, MTU: 1000, LineMTU: 1048},
 	{LineRate: units.Gbps, BaseRTT: 100 * vtime.Microsecond, MTU: 1000, LineMTU: 1082},
 }
 
-// Histories are the random histories of a flow that Check plays on each path. Most are short; some are as long as a
-// long flow's.
+// Histories sets the number of random histories of a flow that Check plays on each path. Most are short; some are as
+// long as a long flow's.
 const Histories = 100
 
 const shortHistory, longHistory, longEvery = 120, 1000, 25
 
-// Check holds a congestion control to what the NIC relies on (cc.Conform), under its constants' defaults. The histories
+// Check checks a congestion control with its constants' defaults by the rules of the NIC (cc.Conform). The histories
 // are the same each time.
 func Check(spec *cc.Spec) error {
 	for _, env := range Paths {
@@ -40,7 +40,7 @@ func Check(spec *cc.Spec) error {
 	return nil
 }
 
-// play plays one history. A guest's mistake is its error.
+// play plays one history. It returns a mistake in the controller's file as its error.
 func play(spec *cc.Spec, settings cc.Settings, env cc.Env, seed uint64) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

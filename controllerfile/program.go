@@ -12,10 +12,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// MostRate is the highest rate that a program may set, in bits per second: no line is faster.
+// MostRate limits the rate that a program may set, in bits per second: no line is faster.
 const MostRate = 10e12
 
-// Handler is a function of a program that the NIC calls.
+// Handler identifies a function of a program that the NIC calls.
 type Handler uint8
 
 // Handlers, and their number.
@@ -37,13 +37,13 @@ var handlerNames = [HandlerCount]string{
 	"on_timer", "on_sent",
 }
 
-// String returns what programs call it.
+// String returns the handler's name in programs.
 func (h Handler) String() string { return handlerNames[h] }
 
-// IsHandler reports whether a function of this name is called.
+// IsHandler reports whether the NIC calls functions of this name.
 func IsHandler(name string) bool { return slices.Contains(handlerNames[:], name) }
 
-// Handlers is a set of handlers.
+// Handlers represents a set of handlers.
 type Handlers uint16
 
 // Has reports whether the set contains h.
@@ -62,7 +62,7 @@ type Declaration struct {
 	Handlers        Handlers
 }
 
-// Program is a parsed program of a congestion controller.
+// Program represents a parsed program of a congestion controller.
 type Program interface {
 	// Declares returns its declarations.
 	Declares() *Declaration
@@ -88,14 +88,14 @@ func Extensions() (all []string) {
 	return all
 }
 
-// Bound is a program with the constants of an Env. Flows share it, and may call it concurrently, each from one
+// Bound represents a program with the constants of an Env. Flows share it, and may call it concurrently, each from one
 // goroutine.
 type Bound interface {
 	// Flow returns a new flow after the program's init. The error is an *Error.
 	Flow(env cc.Env) (Flow, error)
 }
 
-// Flow is the state of one flow. Its methods are those of cc.Controller, and are only called if the program has the
+// Flow holds the state of one flow. Its methods are those of cc.Controller, and are only called if the program has the
 // handler. Each error is an *Error.
 type Flow interface {
 	// Answer returns the program's decisions after the last call. The pointer stays valid for the flow's lifetime.
@@ -116,10 +116,10 @@ type Answer struct {
 	Rate   float64    // in bits per second of line time
 	Window int64      // payload bytes; 0 means no window
 	Timer  vtime.Time // time of the next call of Timer; vtime.Never for none
-	Moves  bool       // under cc.DepartureMovesInWindow: whether a change of the rate moves a departure now
+	Moves  bool       // under cc.DepartureMovesInWindow: a change of the rate moves a departure now
 
-	Metered bool   // whether Steps is needed
-	Steps   uint64 // steps of the last call, as the language counts them
+	Metered bool   // Steps is needed
+	Steps   uint64 // steps of the last call, in the language's count
 }
 
 // Meter counts and limits the steps of a program's calls, because a limit per call does not end a run of many long
@@ -195,7 +195,7 @@ func Constant(set *cc.Settings, p *cc.Parameter) any {
 	}
 }
 
-// Number returns the value of a parameter as a number: a flag's is 0 or 1, a choice's its place among the choices.
+// Number returns the value of a parameter as a number: 0 or 1 for a flag, the index for a choice.
 func Number(set *cc.Settings, p *cc.Parameter) float64 {
 	switch v := Constant(set, p).(type) {
 	case float64:
@@ -210,7 +210,7 @@ func Number(set *cc.Settings, p *cc.Parameter) float64 {
 	}
 }
 
-// Error is a mistake in a program.
+// Error describes a mistake in a program.
 type Error struct {
 	File         string
 	Line, Column int    // from 1; 0 if unknown
@@ -220,22 +220,22 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	place := e.File
+	position := e.File
 	if e.Line > 0 {
-		place += fmt.Sprintf(":%d", e.Line)
+		position += fmt.Sprintf(":%d", e.Line)
 		if e.Column > 0 {
-			place += fmt.Sprintf(":%d", e.Column)
+			position += fmt.Sprintf(":%d", e.Column)
 		}
 	}
 	if e.Function != "" {
-		place += ": in " + e.Function
+		position += ": in " + e.Function
 	}
-	return place + ": " + e.Message
+	return position + ": " + e.Message
 }
 
-// Guest reports that a panic with this value is a mistake in a controller's file, not in Go, and returns the part of
-// its stack to keep.
-func (e *Error) Guest() string { return e.Error() + "\n" + e.Trace }
+// Details marks a panic with this value as a mistake in a controller's file, not in Go. It returns the message and the
+// trace, which replace the stack.
+func (e *Error) Details() string { return e.Error() + "\n" + e.Trace }
 
 // Spec returns a congestion controller that runs a program. name is the file's name, without its folder; content is
 // the whole file. meter may be nil.
@@ -254,7 +254,7 @@ func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 		spec.Source = "the file " + name
 	}
 	type bound struct{ Bound }
-	guests := &shared{handlers: d.Handlers, departure: d.Departure, file: name, meter: meter}
+	common := &shared{handlers: d.Handlers, departure: d.Departure, file: name, meter: meter}
 	return cc.Define(spec, func(env cc.Env, set *cc.Settings) (*bound, error) {
 		b, err := p.Bind(env, set)
 		return &bound{b}, err
@@ -264,7 +264,7 @@ func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 			return nil, err
 		}
 		flow.Answer().Metered = meter != nil
-		return &controller{Flow: flow, answer: flow.Answer(), shared: guests, line: float64(env.LineRate)}, nil
+		return &controller{Flow: flow, answer: flow.Answer(), shared: common, line: float64(env.LineRate)}, nil
 	})
 }
 
@@ -276,7 +276,7 @@ type shared struct {
 	meter     *Meter
 }
 
-// controller is the cc.Controller of a flow. There may be millions.
+// controller adapts a flow to cc.Controller. There may be millions.
 type controller struct {
 	Flow
 	answer *Answer

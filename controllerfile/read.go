@@ -13,17 +13,17 @@ import (
 // languages holds the package of each language by the extension of its files.
 var languages = map[string]string{".star": "star", ".wasm": "wasm"}
 
-// kind is a file with a congestion control. A module of Rust that indexes an array has its library's debugging
-// information, of 1.8 MB.
+// kind describes a file with a congestion control to package files. A module of Rust that indexes an array includes its
+// library's debugging information, of 1.8 MB.
 var kind = files.Kind{Name: "a congestion control", Most: 4 << 20}
 
-// namePattern is what files are called: it names a folder of results.
+// namePattern matches valid names of files. The name also names a folder of results.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// WindowEnd may follow a file's name as it does a name of the registry.
+// WindowEnd may follow a file's name, like a name of the registry.
 const WindowEnd = "+win"
 
-// Is says that a congestion control's name is that of a file: mine.star, ./mine.star, mine.star+win.
+// Is reports whether a congestion control's name is that of a file: mine.star, ./mine.star, mine.star+win.
 func Is(name string) bool {
 	_, ok := languages[extension(name)]
 	return ok
@@ -33,13 +33,13 @@ func extension(name string) string {
 	return strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSpace(name), WindowEnd)))
 }
 
-// Name is what a congestion control from a file is called: the file's name, without its folder.
+// Name returns the name of a congestion control from a file: the file's name, without its folder.
 func Name(path string) string { return filepath.Base(strings.TrimSpace(path)) }
 
-// Read reads the congestion control in a file. What is wrong with it is joined *Errors.
+// Read reads the congestion control in a file. An invalid file gives joined *Errors.
 func Read(path string) (*cc.Spec, error) { return ReadFrom(nil, path) }
 
-// ReadFrom is Read of a file that is among others.
+// ReadFrom works like Read, for a file of sources.
 func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
 	path = strings.TrimSuffix(strings.TrimSpace(path), WindowEnd)
 	content, err := sources.Read(path, kind)
@@ -53,7 +53,7 @@ func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
 	return Parse(path, content, nil)
 }
 
-// Parse is Read of a file whose content is at hand. The meter, which may be nil, counts what its calls take.
+// Parse works like Read, for a file with the given content. The meter, which may be nil, counts the steps of its calls.
 func Parse(path string, content []byte, meter *Meter) (*cc.Spec, error) {
 	end := extension(path)
 	read, ok := readers[end]

@@ -13,11 +13,11 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// template is a file to begin with in a language.
+// template describes a first file in a language.
 type template struct {
 	language, file, end string
-	build               string // the command that makes a controller of it; empty: it is one
-	header              string // another file beside it; empty: none
+	build               string // command that builds a controller from it; empty: none is needed
+	header              string // name of an additional file; empty: none
 }
 
 var allTemplates = []template{
@@ -37,7 +37,7 @@ var allTemplates = []template{
 	},
 }
 
-// Languages are those that New knows, the usual one first.
+// Languages returns the languages that New knows, the default first.
 func Languages() (all []string) {
 	for _, t := range allTemplates {
 		all = append(all, t.language)
@@ -45,7 +45,7 @@ func Languages() (all []string) {
 	return all
 }
 
-// New writes a congestion control's file to begin with, and says what to do next. name may have a folder and the
+// New writes a template of a congestion control's file, and returns the next steps. name may have a folder and the
 // extension.
 func New(name, language string) (next string, err error) {
 	for _, t := range allTemplates {
@@ -89,7 +89,7 @@ func write(path, template, name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// next says what to do with the file.
+// next returns the next steps for the file.
 func (t *template) next(path string) string {
 	controller, text := path, fmt.Sprintf("%s is written\n", path)
 	if t.build != "" {

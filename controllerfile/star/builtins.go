@@ -136,7 +136,7 @@ func builtin(name string, call func(*starlark.Thread, starlark.Tuple) (starlark.
 	})
 }
 
-// floats returns so many arguments that are numbers, or up to -n of them.
+// floats returns exactly n numeric arguments, or for a negative n up to -n of them.
 func floats(name string, args starlark.Tuple, n int) ([]float64, error) {
 	if len(args) != n && (n > 0 || len(args) < 1 || len(args) > -n) {
 		return nil, fmt.Errorf("%s takes %d numbers, got %d", name, max(n, -n), len(args))
@@ -164,7 +164,7 @@ func unary(name string, f func(float64) float64) *starlark.Builtin {
 	})
 }
 
-// extreme returns min or max, of arguments or of a list. A NaN is the result whatever the others are, as in Go.
+// extreme returns min or max, of arguments or of a list. If any is NaN, the result is NaN, as in Go.
 func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Builtin {
 	return builtin(name, func(thread *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
 		all := []starlark.Value(args)
@@ -196,7 +196,7 @@ func extreme(name string, before func(x, y starlark.Float) bool) *starlark.Built
 	})
 }
 
-// numbers returns the items of the one argument, a list of numbers.
+// numbers returns the items of the single argument, a list of numbers.
 func numbers(thread *starlark.Thread, name string, args starlark.Tuple) ([]starlark.Value, error) {
 	if len(args) != 1 {
 		return nil, fmt.Errorf("%s takes one list", name)
@@ -213,7 +213,7 @@ func numbers(thread *starlark.Thread, name string, args starlark.Tuple) ([]starl
 	return all, nil
 }
 
-// collect returns the items of a list or a range, of at most mostItems. Each takes a step, as it does in a loop.
+// collect returns the items of a list or a range, of at most mostItems. Each counts as a step, as in a loop.
 func collect(thread *starlark.Thread, v starlark.Value) (all []starlark.Value, err error) {
 	i := starlark.Iterate(v)
 	if i == nil {
@@ -235,7 +235,7 @@ func collect(thread *starlark.Thread, v starlark.Value) (all []starlark.Value, e
 // left.
 func spend(thread *starlark.Thread, items int) { thread.Steps += uint64(items) }
 
-// rangeValue is the value of range.
+// rangeValue implements the value of range.
 type rangeValue struct{ start, end, step float64 }
 
 func (r rangeValue) String() string        { return "range" }

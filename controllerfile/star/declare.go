@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
-// declarations lists the names at the top of a file that declare properties of the controller, and are not code.
+// declarations lists the names at the top of a file that declare properties of the controller and belong to no code.
 var declarations = []string{"params", "needs", "summary", "source", "departure"}
 
 // kinds lists the constructors of parameters.
@@ -29,7 +29,7 @@ var departures = map[string]cc.Departure{
 
 // declare reads the declarations of a file, and returns its other statements.
 func (s *source) declare(file *syntax.File) (rest []syntax.Stmt) {
-	said := map[string]bool{}
+	declared := map[string]bool{}
 	for _, stmt := range file.Stmts {
 		assign, ok := stmt.(*syntax.AssignStmt)
 		var name *syntax.Ident
@@ -40,20 +40,20 @@ func (s *source) declare(file *syntax.File) (rest []syntax.Stmt) {
 			rest = append(rest, stmt)
 			continue
 		}
-		if said[name.Name] || assign.Op != syntax.EQ {
+		if declared[name.Name] || assign.Op != syntax.EQ {
 			s.errorf(assign, "%s must be declared once, as %s = ...", name.Name, name.Name)
 		}
-		said[name.Name] = true
+		declared[name.Name] = true
 		s.declaration(name.Name, assign.RHS)
 	}
-	s.needs(said["needs"], file)
+	s.needs(declared["needs"], file)
 	return rest
 }
 
-// windowDeclared is the declaration by which a program without code says that it sets windows.
+// windowDeclared names the declaration of a program without code that it sets windows.
 const windowDeclared = "window"
 
-// Declare reads the declarations of a program in another language, in this language's syntax. name is for messages;
+// Declare parses the declarations of a program in another language, in this language's syntax. name is for messages;
 // has lists its handlers.
 func Declare(name string, text []byte, has controllerfile.Handlers) (*controllerfile.Declaration, error) {
 	s := newSource(name, text)
@@ -149,7 +149,7 @@ func (s *source) need(item syntax.Expr) {
 
 // needs compares the declared needs with the program's handlers. Without a declaration, the handlers determine the
 // needs.
-func (s *source) needs(said bool, file *syntax.File) {
+func (s *source) needs(declared bool, file *syntax.File) {
 	n := &s.declared.Needs
 	for _, h := range []struct {
 		handler controllerfile.Handler
@@ -165,20 +165,20 @@ func (s *source) needs(said bool, file *syntax.File) {
 		switch {
 		case !has && *h.is && (h.name != "ACK" || !s.declared.HasWindow):
 			s.errorf(file, "needs has %q, but there is no on_%s that uses it", h.name, strings.ToLower(h.name))
-		case has && !*h.is && said && (h.name != "CNP" || !n.PCN):
+		case has && !*h.is && declared && (h.name != "CNP" || !n.PCN):
 			at := syntax.Node(file)
 			if def := s.handlers["on_"+strings.ToLower(h.name)]; def != nil {
 				at = def
 			}
 			s.errorf(at, "on_%s is defined, but needs lacks %q: %s", strings.ToLower(h.name), h.name, h.why)
-		case has && !said:
+		case has && !declared:
 			*h.is = true
 			if h.handler != controllerfile.OnAck {
 				n.ECN = true
 			}
 		}
 	}
-	if !said && s.declared.Handlers.Has(controllerfile.OnAck) {
+	if !declared && s.declared.Handlers.Has(controllerfile.OnAck) {
 		n.ECN = n.ECN || s.reads["ce"]
 		n.INT = s.reads["hops"]
 	}
@@ -301,7 +301,7 @@ func (s *source) argument(p *cc.Parameter, key string, at syntax.Expr) (ok bool)
 	return ok
 }
 
-// value returns a constant as users would write it: a text as it is, or a number.
+// value returns a constant in the user's syntax: a text unchanged, or a number.
 func (s *source) value(e syntax.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -321,7 +321,7 @@ func (s *source) value(e syntax.Expr) (string, bool) {
 	return "", false
 }
 
-// number returns a number of literals.
+// number evaluates a number made of literals.
 func number(e syntax.Expr) (float64, bool) {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:
@@ -342,7 +342,7 @@ func number(e syntax.Expr) (float64, bool) {
 	return 0, false
 }
 
-// text returns a text of literals, with + between them.
+// text evaluates a text made of literals, with + between them.
 func (s *source) text(e syntax.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:

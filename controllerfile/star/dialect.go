@@ -24,16 +24,15 @@ var unitNames = map[string]float64{
 // methods lists the methods of values.
 var methods = []string{"append", "pop", "clear"}
 
-// dialect checks a program and writes it anew, so that what it needs of memory can be bounded and what it takes is
-// quick:
+// dialect checks a program and rewrites it, to bound its memory and to speed it up:
 //
-//   - Every number is a float. Then nothing repeats a text or a list (* takes an int), and no number grows.
-//   - Parameters and constants of the path are literals of their values, and what literals come to is one.
-//   - There are no texts but in messages, no dictionaries, and lists are this package's own, which count what is in
-//     them.
+//   - Every number becomes a float. So no operation repeats a text or a list (* takes an int), and no number grows.
+//   - Parameters and constants of the path become literals of their values, and expressions of literals are computed.
+//   - Only messages contain texts, and there are no dictionaries. Lists are this package's own, which count their items.
 type dialect struct {
 	*source
-	constant func(object, name string) (value any, ok bool) // of params and path: float64, bool, or string for a choice
+	// constant of params or path: float64, bool, or string for a choice
+	constant func(object, name string) (value any, ok bool)
 }
 
 func (d *dialect) stmts(all []syntax.Stmt) {
@@ -86,7 +85,7 @@ func (d *dialect) stmt(stmt syntax.Stmt) {
 	}
 }
 
-// augmented are the operators of assignments such as +=.
+// augmented maps assignments such as += to their operators.
 var augmented = map[syntax.Token]syntax.Token{
 	syntax.PLUS_EQ: syntax.PLUS, syntax.MINUS_EQ: syntax.MINUS, syntax.STAR_EQ: syntax.STAR, syntax.SLASH_EQ: syntax.SLASH,
 	syntax.SLASHSLASH_EQ: syntax.SLASHSLASH, syntax.PERCENT_EQ: syntax.PERCENT, syntax.AMP_EQ: syntax.AMP,
@@ -94,7 +93,7 @@ var augmented = map[syntax.Token]syntax.Token{
 	syntax.CIRCUMFLEX_EQ: syntax.CIRCUMFLEX, syntax.LTLT_EQ: syntax.LTLT, syntax.GTGT_EQ: syntax.GTGT,
 }
 
-// operator refuses those that there are no values for.
+// operator rejects operators that no value supports.
 func (d *dialect) operator(at syntax.Node, op syntax.Token) {
 	switch op {
 	case syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX, syntax.LTLT, syntax.GTGT, syntax.TILDE:
@@ -104,7 +103,7 @@ func (d *dialect) operator(at syntax.Node, op syntax.Token) {
 	}
 }
 
-// defined refuses to give a name another meaning.
+// defined rejects a second meaning for a name.
 func (d *dialect) defined(name *syntax.Ident) {
 	if _, unit := unitNames[name.Name]; unit {
 		d.errorf(name, "%s is the name of a unit (choose another name)", name.Name)
@@ -113,7 +112,7 @@ func (d *dialect) defined(name *syntax.Ident) {
 	}
 }
 
-// assigned looks after the names that a target gives values to.
+// assigned checks the names to which a target assigns values.
 func (d *dialect) assigned(target syntax.Expr) {
 	switch n := target.(type) {
 	case *syntax.Ident:
@@ -131,7 +130,7 @@ func (d *dialect) assigned(target syntax.Expr) {
 	}
 }
 
-// target returns where a value goes.
+// target rewrites the target of an assignment.
 func (d *dialect) target(e syntax.Expr) syntax.Expr {
 	switch n := e.(type) {
 	case *syntax.ParenExpr:
@@ -150,7 +149,7 @@ func (d *dialect) target(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// unpacked returns what is assigned to several names: a row of values there and then makes no list.
+// unpacked rewrites a value assigned to several names. A row of values there makes no list.
 func (d *dialect) unpacked(e syntax.Expr) syntax.Expr {
 	if p, ok := e.(*syntax.ParenExpr); ok {
 		return d.unpacked(p.X)
@@ -182,7 +181,7 @@ func (d *dialect) exprs(all []syntax.Expr) {
 	}
 }
 
-// expr returns the expression to be computed in place of one.
+// expr rewrites an expression.
 func (d *dialect) expr(e syntax.Expr) syntax.Expr {
 	switch n := e.(type) {
 	case *syntax.Literal:
@@ -274,7 +273,7 @@ func (d *dialect) binary(n *syntax.BinaryExpr) syntax.Expr {
 	return n
 }
 
-// choice returns a comparison of a parameter with one of its choices.
+// choice rewrites a comparison of a parameter with one of its choices.
 func (d *dialect) choice(n *syntax.BinaryExpr) syntax.Expr {
 	dot, ok := n.X.(*syntax.DotExpr)
 	text, also := n.Y.(*syntax.Literal)
@@ -298,7 +297,7 @@ func (d *dialect) choice(n *syntax.BinaryExpr) syntax.Expr {
 	return nil
 }
 
-// dot returns an attribute; of params and path it is a constant.
+// dot rewrites an attribute. Those of params and path become constants.
 func (d *dialect) dot(n *syntax.DotExpr) syntax.Expr {
 	object, ok := n.X.(*syntax.Ident)
 	if !ok || object.Name != "params" && object.Name != "path" {
@@ -379,16 +378,16 @@ func (d *dialect) comprehension(n *syntax.Comprehension) syntax.Expr {
 	}
 }
 
-// list makes one of this package's own.
+// list makes a list of this package.
 func list(at syntax.Position, items []syntax.Expr) syntax.Expr {
 	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: itemsName}, Lparen: at, Args: items, Rparen: at}
 }
 
-// Functions that no program can name, nor give another meaning: one makes a list of its arguments, one of the
+// Names of internal functions, which no program can use or redefine: one makes a list of its arguments, the other of an
 // interpreter's list.
 const itemsName, listName = "[...]", "[... for ...]"
 
-// literal returns a number of the source.
+// literal makes a number of the source.
 func literal(n *syntax.Literal) (float64, bool) {
 	switch v := n.Value.(type) {
 	case int64:
@@ -420,7 +419,7 @@ func folded(e syntax.Expr) (float64, bool) {
 	return f, ok
 }
 
-// compute returns what the interpreter would come to; it leaves to it what fails.
+// compute returns the interpreter's result of an operation. It leaves failing operations to the interpreter.
 func compute(op syntax.Token, x, y float64) (float64, bool) {
 	switch op {
 	case syntax.PLUS:

@@ -6,27 +6,27 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Limits of what one call may do, and of what a flow may keep.
+// Limits of one call, and of the data that a flow keeps.
 const (
-	mostSteps   = 100_000 // of the interpreter, a call
-	mostGrowth  = 1 << 16 // items put into lists, a call
-	mostItems   = 1 << 12 // of one list
+	mostSteps   = 100_000 // steps of the interpreter per call
+	mostGrowth  = 1 << 16 // items added to lists per call
+	mostItems   = 1 << 12 // items of one list
 	mostKept    = 1 << 14 // items in all lists of a flow
 	mostLoading = 10 * mostSteps
 
-	itemsPerStep = 64 // that pop moves
+	itemsPerStep = 64 // items that pop moves per step
 )
 
-// account counts what the lists of a flow have taken in.
+// account counts the items added to the lists of a flow.
 type account struct {
-	call int // during this call
-	kept int // since kept items were counted, and those
+	call int // added during this call
+	kept int // kept at the last count, plus those added since
 }
 
-// accountName is where threads have theirs.
+// accountName names the thread's local value with its account.
 const accountName = "account"
 
-// grow counts items more.
+// grow counts additional items.
 func grow(thread *starlark.Thread, items int) error {
 	a := thread.Local(accountName).(*account)
 	if a.call += items; a.call > mostGrowth {
@@ -36,7 +36,7 @@ func grow(thread *starlark.Thread, items int) error {
 	return nil
 }
 
-// listValue is a list, with neither + nor *.
+// listValue implements a list without + and *.
 type listValue struct {
 	items  []starlark.Value
 	frozen bool
@@ -49,7 +49,7 @@ func (l *listValue) Truth() starlark.Bool  { return len(l.items) > 0 }
 func (l *listValue) Hash() (uint32, error) { return opaque{}.Hash() }
 func (l *listValue) Len() int              { return len(l.items) }
 
-// Iterate goes over the items.
+// Iterate iterates over the items.
 func (l *listValue) Iterate() starlark.Iterator { return &listIterator{list: l} }
 
 type listIterator struct {
@@ -68,7 +68,7 @@ func (i *listIterator) Next(p *starlark.Value) bool {
 
 func (i *listIterator) Done() {}
 
-// index returns the place that a number means.
+// index returns the index that a number stands for.
 func (l *listValue) index(key starlark.Value) (int, error) {
 	f, ok := key.(starlark.Float)
 	if !ok {
@@ -97,7 +97,7 @@ func (l *listValue) Get(key starlark.Value) (starlark.Value, bool, error) {
 	return l.items[i], true, nil
 }
 
-// SetKey returns l[key] = v.
+// SetKey sets l[key] to v.
 func (l *listValue) SetKey(key, v starlark.Value) error {
 	if err := l.changes(); err != nil {
 		return err
@@ -194,8 +194,8 @@ func newList(thread *starlark.Thread, items []starlark.Value) (starlark.Value, e
 	return &listValue{items: append([]starlark.Value(nil), items...)}, grow(thread, len(items)+1)
 }
 
-// count returns the items that can be reached from values; it stops at a limit, so that a list that is in itself has
-// an end.
+// count returns the number of items reachable from values. It stops at a limit, so that it ends for a list that
+// contains itself.
 func count(values []starlark.Value, limit int) int {
 	n := 0
 	for _, v := range values {

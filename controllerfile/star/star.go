@@ -1,24 +1,24 @@
 // Package star reads controllers that are written in Starlark, and runs them by go.starlark.net.
 //
-// The language is Starlark with while, and with less of what a controller has no use for, so that memory is bounded as
-// steps are (see dialect): numbers are floats, lists are short, and there are neither texts nor dictionaries at run
-// time. docs/controllers-from-files.md is for those who write them.
+// The language is Starlark with while, and without features that controllers do not need, so that memory is bounded
+// like steps are (see dialect). Numbers are floats, lists are short, and there are neither texts nor dictionaries at run
+// time. Its documentation for users is docs/controllers-from-files.md.
 //
-// A program is read once (Read), made for the constants of an Env (Bind: parameters are literals then), and called for
-// each flow. Bound programs are frozen: flows share code and constants, and nothing that changes. A flow has a thread
-// of its own, so flows of different hosts may be called at the same time.
+// Read parses a program once. Bind compiles it for the constants of an Env, with parameters as literals. Each flow then
+// calls it. Bound programs are frozen: flows share code and constants, which do not change. A flow has its own thread,
+// so flows of different hosts may be called at the same time.
 //
 // # Rounding
 //
 // Starlark's floats are IEEE 754 doubles. The interpreter computes one operation at a time and boxes its result, so no
-// compiler can fuse a product and a sum: results are those of other processors, and of Go code that rounds each product
-// (see package cc).
+// compiler can fuse a product and a sum. Results are equal on all processors, and equal to those of Go code that rounds
+// each product (see package cc).
 //
 // Files:
 //
 //   - star.go: reading, binding and calling.
-//   - declare.go: what a file declares; dialect.go: which programs there are, and as what they are run.
-//   - values.go: flows, samples and hops; list.go: lists, and what bounds them; builtins.go: functions.
+//   - declare.go: declarations of a file; dialect.go: checks and rewrites programs.
+//   - values.go: flows, samples and hops; list.go: lists and their limits; builtins.go: functions.
 package star
 
 import (
@@ -36,34 +36,34 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// MostSource is the most bytes of a file.
+// MostSource limits the bytes of a file.
 const MostSource = 64 << 10
 
-// options are the language's.
+// options selects the language's features.
 var options = &syntax.FileOptions{While: true}
 
-// arguments are the names of what handlers are called with.
+// arguments lists the parameter names of handlers.
 var arguments = [controllerfile.HandlerCount]string{
 	controllerfile.Init: "flow", controllerfile.Preset: "flow, now, rate",
 	controllerfile.OnAck: "flow, ack", controllerfile.OnCNP: "flow, cnp", controllerfile.OnCNM: "flow, cnm", controllerfile.OnNak: "flow, now",
 	controllerfile.OnTimeout: "flow, now", controllerfile.OnTimer: "flow, now", controllerfile.OnSent: "flow, now, payload",
 }
 
-// source is a file that is being read, or has been.
+// source holds a file during and after parsing.
 type source struct {
 	name     string
 	content  []byte
 	declared controllerfile.Declaration
 	handlers map[string]*syntax.DefStmt
-	reads    map[string]bool // attributes that are read
+	reads    map[string]bool // attributes that the program reads
 	slots    slots
 	problems []error
 }
 
 func init() { controllerfile.Register(".star", Read) }
 
-// Read reads a program. name is the file's, for messages. The error joins *controllerfile.Errors: every mistake that shows
-// without running it.
+// Read parses a program. name is the file's, for messages. The error joins *controllerfile.Errors: every mistake that
+// can be found without running the program.
 func Read(name string, content []byte) (controllerfile.Program, error) {
 	s := newSource(name, content)
 	if len(content) > MostSource {
@@ -155,7 +155,7 @@ func hint(message string) string {
 	return ""
 }
 
-// scan looks over the whole file: which attributes there are, and which are set.
+// scan collects the attributes in the file, and which of them the program sets.
 func (s *source) scan(file *syntax.File) {
 	set := func(e syntax.Expr) {}
 	set = func(e syntax.Expr) {
@@ -226,7 +226,7 @@ func (s *source) functions(file *syntax.File) {
 	}
 }
 
-// compile makes the program for some constants.
+// compile compiles the program for some constants.
 func (s *source) compile(constant func(object, name string) (any, bool)) (*starlark.Program, error) {
 	file, err := s.parse()
 	if err != nil {
@@ -290,7 +290,7 @@ func missing(name string) string {
 		name, cc.Nearest(name, names))
 }
 
-// Bind makes the program for the constants of an Env.
+// Bind compiles the program for the constants of an Env.
 func (s *source) Bind(env cc.Env, set *cc.Settings) (controllerfile.Bound, error) {
 	program, err := s.compile(func(object, name string) (any, bool) {
 		if object == "path" {
@@ -326,13 +326,13 @@ func newThread(steps uint64) *starlark.Thread {
 	return thread
 }
 
-// bound is a program with the constants of an Env.
+// bound holds a program with the constants of an Env.
 type bound struct {
 	*source
 	functions [controllerfile.HandlerCount]*starlark.Function
 }
 
-// Flow makes a flow.
+// Flow returns a new flow.
 func (b *bound) Flow(cc.Env) (controllerfile.Flow, error) {
 	f := &flow{bound: b, thread: newThread(mostSteps)}
 	f.account = f.thread.Local(accountName).(*account)
@@ -352,7 +352,7 @@ func (b *bound) Flow(cc.Env) (controllerfile.Flow, error) {
 	return f, nil
 }
 
-// flow is one flow.
+// flow holds the state of one flow.
 type flow struct {
 	*bound
 	thread  *starlark.Thread
@@ -384,7 +384,7 @@ func (f *flow) call(handler controllerfile.Handler, n int) error {
 	return nil
 }
 
-func (f *flow) told(handler controllerfile.Handler, kind string, s *cc.Sample) error {
+func (f *flow) notify(handler controllerfile.Handler, kind string, s *cc.Sample) error {
 	f.sample.of, f.sample.kind = s, kind
 	f.args[1] = &f.sample
 	return f.call(handler, 2)
@@ -395,9 +395,9 @@ func (f *flow) when(handler controllerfile.Handler, now vtime.Time) error {
 	return f.call(handler, 2)
 }
 
-func (f *flow) Ack(s *cc.Sample) error       { return f.told(controllerfile.OnAck, "ACK", s) }
-func (f *flow) CNP(s *cc.Sample) error       { return f.told(controllerfile.OnCNP, "CNP", s) }
-func (f *flow) CNM(s *cc.Sample) error       { return f.told(controllerfile.OnCNM, "CNM", s) }
+func (f *flow) Ack(s *cc.Sample) error       { return f.notify(controllerfile.OnAck, "ACK", s) }
+func (f *flow) CNP(s *cc.Sample) error       { return f.notify(controllerfile.OnCNP, "CNP", s) }
+func (f *flow) CNM(s *cc.Sample) error       { return f.notify(controllerfile.OnCNM, "CNM", s) }
 func (f *flow) Nak(now vtime.Time) error     { return f.when(controllerfile.OnNak, now) }
 func (f *flow) Timeout(now vtime.Time) error { return f.when(controllerfile.OnTimeout, now) }
 func (f *flow) Timer(now vtime.Time) error   { return f.when(controllerfile.OnTimer, now) }
@@ -412,7 +412,7 @@ func (f *flow) Preset(now vtime.Time, rate float64) error {
 	return f.call(controllerfile.Preset, 3)
 }
 
-// failed returns the interpreter's error as a guest's.
+// failed turns the interpreter's error into a controllerfile.Error.
 func (s *source) failed(err error, handler string) error {
 	e := &controllerfile.Error{File: s.name, Function: handler, Message: err.Error()}
 	if def := s.handlers[handler]; def != nil { // until the interpreter says more

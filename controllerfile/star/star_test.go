@@ -334,7 +334,7 @@ def pair():
 	}
 }
 
-// FuzzRead: whatever a file has in it, it is read and played, or refused with a guest's mistake.
+// FuzzRead: whatever a file has in it, it is read and played, or refused with a mistake of the file.
 func FuzzRead(f *testing.F) {
 	f.Add("def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n" +
 		"    flow.rate = min(path.line_rate, flow.rate + ack.rtt)\n")

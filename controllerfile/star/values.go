@@ -14,22 +14,22 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// opaque is what values of this package are beside what they are.
+// opaque provides the methods that all values of this package share.
 type opaque struct{}
 
 func (opaque) Freeze()               {}
 func (opaque) Truth() starlark.Bool  { return true }
 func (opaque) Hash() (uint32, error) { return 0, fmt.Errorf("it cannot be hashed") }
 
-// slots are the attributes of flows, by name: those that the program gives values to anywhere.
+// slots numbers the attributes of flows by name: all attributes that the program sets.
 type slots map[string]int
 
-// Attributes of a flow that are what it wants.
+// Attributes of a flow with its decisions.
 const (
 	rateName, windowName, timerName, movesName = "rate", "window", "timer", "moves"
 )
 
-// flowValue is a flow as its program sees it.
+// flowValue represents a flow to its program.
 type flowValue struct {
 	opaque
 	names  slots
@@ -151,7 +151,7 @@ func storable(v starlark.Value) error {
 	return fmt.Errorf("a flow can keep numbers, True, False, None and lists of them, but not %s", article(v))
 }
 
-// sampleValue is what an ACK, CNP or CNM says, during a call.
+// sampleValue represents an ACK, CNP or CNM during a call.
 type sampleValue struct {
 	opaque
 	of   *cc.Sample
@@ -161,7 +161,7 @@ type sampleValue struct {
 func (s *sampleValue) String() string { return s.kind }
 func (s *sampleValue) Type() string   { return s.kind }
 
-// sampleFields are the fields by kind of sample, as documents list them.
+// sampleFields lists the fields by kind of sample, as in the documentation.
 var sampleFields = map[string][]string{
 	"ACK": {"now", "rtt", "acked_bytes", "ack_sequence", "next_send", "in_flight", "ce", "ue", "hops", "path_id"},
 	"CNP": {"now", "ack_sequence", "next_send", "ce", "ue", "received", "receiving_rate"},
@@ -228,7 +228,7 @@ func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 		strings.Replace(article(s), "an C", "a C", 1), name, strings.Join(s.AttrNames(), ", ")))
 }
 
-// hopValue is what a switch on the packet's way says of the port that it left by.
+// hopValue represents the telemetry of a switch on the packet's path about the port that it left by.
 type hopValue struct {
 	opaque
 	of wire.INTHop
@@ -255,7 +255,7 @@ func (h *hopValue) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// pathNames are the constants of a flow's path.
+// pathNames lists the constants of a flow's path.
 const pathNames = "line_rate, base_rtt, mtu, line_mtu"
 
 func pathNamed(name string) bool { return slices.Contains(strings.Split(pathNames, ", "), name) }
@@ -275,7 +275,7 @@ func pathConstant(env *cc.Env, name string) (value any, ok bool) {
 	return nil, false
 }
 
-// shown returns a number for messages.
+// shown formats a number for messages.
 func shown(v starlark.Value) string {
 	if f, ok := v.(starlark.Float); ok {
 		if f >= 1e6 && f < 1e18 && f == starlark.Float(math.Trunc(float64(f))) {

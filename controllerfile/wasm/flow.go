@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// bound is a module with the constants of an Env, and instances of it: as many as have been called at the same time.
+// bound holds a module with the constants of an Env, and its instances: the maximum number called at the same time so
+// far.
 type bound struct {
 	*program
 	constants [blockRate]float64
@@ -20,7 +21,7 @@ type bound struct {
 	instances []*instance
 }
 
-// instance returns a new one, with the constants in its block. Nobody else has it.
+// instance returns a new instance, with the constants in its block. It is busy, for the caller.
 func (b *bound) instance() (*instance, error) {
 	m, err := b.instantiate()
 	if err != nil {
@@ -35,7 +36,7 @@ func (b *bound) instance() (*instance, error) {
 	return m, nil
 }
 
-// take takes an instance that is not busy, or makes one.
+// take returns an instance that was not busy, or a new one.
 func (b *bound) take() (*instance, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -59,16 +60,17 @@ func (m *instance) get(at int) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(m.block[8*at:]))
 }
 
-// flow is one flow.
+// flow holds the state of one flow.
 type flow struct {
 	*bound
-	at     *instance // of the last call; it is tried first, so that processors that call flows do not meet
+	// instance of the last call; call tries it first, so that processors that call flows use different ones
+	at     *instance
 	answer controllerfile.Answer
-	state  []byte   // as the last call has left it
-	room   [64]byte // for it, if it is no larger: then a call needs one place in memory less
+	state  []byte   // the state after the last call
+	room   [64]byte // memory for a small state, which saves an access to other memory
 }
 
-// Flow makes a flow.
+// Flow returns a new flow.
 func (b *bound) Flow(cc.Env) (controllerfile.Flow, error) {
 	f := &flow{bound: b}
 	if int(b.flowSize) <= len(f.room) {
@@ -118,7 +120,7 @@ func (f *flow) begin() (*instance, error) {
 	return m, nil
 }
 
-// call calls a handler, and takes what it wants.
+// call calls a handler, and reads the flow's decisions.
 func (f *flow) call(m *instance, handler controllerfile.Handler) error {
 	if err := m.functions[handler].CallWithStack(context.Background(), nil); err != nil {
 		return f.failed(err, handler.String(), m) // the instance stays busy: its stack may be anywhere
@@ -141,7 +143,7 @@ func (f *flow) call(m *instance, handler controllerfile.Handler) error {
 	return nil
 }
 
-// wants takes what the flow wants.
+// wants reads the flow's decisions.
 func (f *flow) wants(rate, window, timer, moves float64) error {
 	f.answer.Moves = moves != 0
 	if rate != f.answer.Rate {
@@ -175,8 +177,8 @@ func truth(is bool) float64 {
 	return 0
 }
 
-// told calls a handler with a sample.
-func (f *flow) told(handler controllerfile.Handler, s *cc.Sample) error {
+// notify calls a handler with a sample.
+func (f *flow) notify(handler controllerfile.Handler, s *cc.Sample) error {
 	m, err := f.begin()
 	if err != nil {
 		return err
@@ -213,7 +215,7 @@ func (f *flow) told(handler controllerfile.Handler, s *cc.Sample) error {
 	return f.call(m, handler)
 }
 
-// when calls a handler with a time, and one number more.
+// when calls a handler with a time, and one more number.
 func (f *flow) when(handler controllerfile.Handler, now vtime.Time, at int, v float64) error {
 	m, err := f.begin()
 	if err != nil {
@@ -224,9 +226,9 @@ func (f *flow) when(handler controllerfile.Handler, now vtime.Time, at int, v fl
 	return f.call(m, handler)
 }
 
-func (f *flow) Ack(s *cc.Sample) error { return f.told(controllerfile.OnAck, s) }
-func (f *flow) CNP(s *cc.Sample) error { return f.told(controllerfile.OnCNP, s) }
-func (f *flow) CNM(s *cc.Sample) error { return f.told(controllerfile.OnCNM, s) }
+func (f *flow) Ack(s *cc.Sample) error { return f.notify(controllerfile.OnAck, s) }
+func (f *flow) CNP(s *cc.Sample) error { return f.notify(controllerfile.OnCNP, s) }
+func (f *flow) CNM(s *cc.Sample) error { return f.notify(controllerfile.OnCNM, s) }
 func (f *flow) Nak(now vtime.Time) error {
 	return f.when(controllerfile.OnNak, now, blockNow, float64(now))
 }

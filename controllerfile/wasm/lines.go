@@ -15,15 +15,15 @@ import (
 	"github.com/pausenet/pausenet/controllerfile"
 )
 
-// place says that what was at one offset in the section of code is at another now, and so is what follows it until the
-// next place.
-type place struct{ now, was int }
+// move maps an offset in the new section of code to its old offset. The code up to the next move has moved by the same
+// distance.
+type move struct{ now, was int }
 
-// places are in order. What was put in between is where the code was that follows it.
-type places []place
+// moves holds moves in order. Inserted code maps to the offset of the code after it.
+type moves []move
 
-// was returns where code was that is at an offset now.
-func (p places) was(now int) int {
+// was returns the old offset of the code at a new one.
+func (p moves) was(now int) int {
 	i := sort.Search(len(p), func(i int) bool { return p[i].now > now }) - 1
 	if i < 0 {
 		return now
@@ -35,9 +35,10 @@ func (p places) was(now int) int {
 	return was
 }
 
-// placeSections returns sections by which wazero says where in the code a call was as it failed: it says so with a
-// line of a source alone, so this is the debugging information (DWARF 4) of a source with one line, for all code.
-func placeSections() []section {
+// offsetSections returns sections with which wazero reports the offsets of failed calls in the code. It reports an
+// offset only together with a source line. So these sections are the debugging information (DWARF 4) of a source with
+// one line, for all code.
+func offsetSections() []section {
 	const anywhere = 1 << 30
 	word := binary.LittleEndian.AppendUint32
 	unit := func(b []byte) []byte { return append(word(nil, uint32(len(b))), b...) }
@@ -58,16 +59,16 @@ func placeSections() []section {
 	}
 }
 
-// frame is a function in which a call was as it failed.
+// frame describes a function in the stack of a failed call.
 type frame struct {
 	function string
-	at       int // in the section of code, as the file has it; -1: not known
+	at       int // offset in the file's section of code; -1: unknown
 }
 
 var atPattern = regexp.MustCompile(`^\t\t0x([0-9a-f]+): f`)
 
 // frames returns the frames of wazero's message, innermost first, without the functions that start counting.
-func (p places) frames(message string) (all []frame) {
+func (p moves) frames(message string) (all []frame) {
 	for _, line := range strings.Split(message, "\n") {
 		if at := atPattern.FindStringSubmatch(line); at != nil && len(all) > 0 {
 			if n, err := strconv.ParseInt(at[1], 16, 64); err == nil {
@@ -81,10 +82,10 @@ func (p places) frames(message string) (all []frame) {
 	return all
 }
 
-// locate gives a mistake its place: the function that was called last, and its line in the source if the module says
-// it.
+// locate adds a position to a mistake: the function that was called last, and its line in the source if the module has
+// debugging information.
 func (p *program) locate(e *controllerfile.Error) {
-	frames := p.metered.places.frames(e.Trace)
+	frames := p.metered.moves.frames(e.Trace)
 	if len(frames) == 0 {
 		return
 	}
@@ -103,19 +104,19 @@ func (p *program) locate(e *controllerfile.Error) {
 
 var rustPattern = regexp.MustCompile(`^(rust_|(core|std|alloc)::|_ZN4core|_ZN3std|_ZN5alloc)`)
 
-// blamed returns the frame that a mistake is told of: the innermost, but for those of Rust's library, which a panic
-// goes through.
+// blamed returns the frame to report for a mistake: the innermost outside of Rust's library, through which a panic
+// passes.
 func blamed(frames []frame) frame {
 	return frames[max(0, slices.IndexFunc(frames, func(f frame) bool { return !rustPattern.MatchString(f.function) }))]
 }
 
-// source is a place in a module's source.
+// source holds a position in a module's source.
 type source struct {
 	file         string
 	line, column int
 }
 
-// debugging returns a module's debugging information (DWARF); nil: it has none.
+// debugging returns a module's debugging information (DWARF); nil without any.
 func debugging(module []byte) *dwarf.Data {
 	all, err := sections(module)
 	if err != nil {
@@ -140,8 +141,8 @@ func debugging(module []byte) *dwarf.Data {
 	return d
 }
 
-// lineAt returns the place in the source of an offset in the section of code, if the module has debugging
-// information (DWARF) that says it.
+// lineAt returns the position in the source of an offset in the section of code, if the module's debugging information
+// (DWARF) has it.
 func lineAt(module []byte, at int) (s source, ok bool) {
 	defer func() {
 		if recover() != nil { // what is in there comes from anywhere
@@ -168,7 +169,7 @@ func lineAt(module []byte, at int) (s source, ok bool) {
 	}
 }
 
-// lineOf returns the place in a unit.
+// lineOf returns the position in a unit.
 func lineOf(d *dwarf.Data, unit *dwarf.Entry, at uint64) (s source, found bool) {
 	lines, err := d.LineReader(unit)
 	if err != nil || lines == nil {

@@ -9,28 +9,29 @@ import (
 	"github.com/pausenet/pausenet/controllerfile"
 )
 
-// ownName begins the names of what a module exports for the host: no name of the module's own does.
+// ownName prefixes the names of exports for the host: no name of the module's own has this prefix.
 const ownName = "pausenet_own_"
 
-// stepsGlobal is the export by which the steps that are left are set and read.
+// stepsGlobal names the exported global with the number of remaining steps.
 const stepsGlobal = ownName + "steps_left"
 
-// globalName returns the export of a global that can change: what is in it after a call is what was before
+// globalName returns the name of a mutable global's export. Its value must be the same before and after a call
 // (outside.go).
 func globalName(at uint32) string { return fmt.Sprint(ownName, "global_", at) }
 
-// metered is a module that counts its steps.
+// metered holds a module that counts its steps.
 type metered struct {
 	code    []byte
-	places  places   // of its code in the code that it was made of
-	globals []uint32 // those that can change
+	moves   moves    // map offsets in its code to the original module's code
+	globals []uint32 // mutable globals
 	blocks  int      // of all functions
-	stack   uint32   // the address of the stack's end, from which it grows down; 0: no stack is known
+	stack   uint32   // address of the stack's end, from which it grows down; 0: unknown
 }
 
-// meter makes a module count steps: each function that is entered and each round of a loop takes one, and where none is
-// left the code traps. The count is the same on any machine, which a clock is not. A handler is exported as a function
-// that begins the count anew and calls it: cheaper than to set the count from outside. The module's memory cannot grow.
+// meter makes a module count steps: each function entry and each round of a loop takes one. The code traps when no step
+// is left. Unlike a clock, the count is the same on any machine. meter exports each handler as a function that resets
+// the count and calls the handler, which is cheaper than setting the count from outside. The module's memory cannot
+// grow.
 func meter(module []byte) (m metered, err error) {
 	all, err := sections(module)
 	if err != nil {
@@ -80,7 +81,7 @@ func meter(module []byte) (m metered, err error) {
 		switch s.id {
 		case sectionCustom:
 			if s.name != "name" {
-				continue // debugging information, whose places in the code are others now
+				continue // debugging information, whose offsets in the code have changed
 			}
 		case sectionMemory:
 			if s.content, err = fixedMemory(r); err != nil {
@@ -104,13 +105,13 @@ func meter(module []byte) (m metered, err error) {
 		}
 		m.code = appendSection(m.code, s)
 	}
-	for _, s := range placeSections() {
+	for _, s := range offsetSections() {
 		m.code = appendSection(m.code, s)
 	}
 	return m, nil
 }
 
-// readGlobals finds the globals that can change, and the stack: compilers have its pointer as the first of them.
+// readGlobals finds the mutable globals, and the stack: compilers put its pointer first among them.
 func (m *metered) readGlobals(r *reader) (n uint32, err error) {
 	n = r.u32()
 	for i := range n {
@@ -131,7 +132,7 @@ func (m *metered) readGlobals(r *reader) (n uint32, err error) {
 	return n, nil
 }
 
-// fixedMemory returns the memory section with the memory's least size as its greatest.
+// fixedMemory returns the memory section with the minimum size of the memory as its maximum.
 func fixedMemory(r *reader) ([]byte, error) {
 	if r.u32() != 1 {
 		return nil, errors.New("it has several memories")
@@ -147,7 +148,7 @@ func fixedMemory(r *reader) ([]byte, error) {
 	return appendU32(appendU32([]byte{1, 1}, pages), pages), nil
 }
 
-// entries are the handlers that a module exports.
+// entries holds the handlers that a module exports.
 type entries struct {
 	plain    map[uint32]bool   // types without arguments and results
 	takes    map[uint32]uint32 // arguments of a type
@@ -162,7 +163,7 @@ type export struct {
 	at   uint32
 }
 
-// signatures returns which types take nothing and return nothing, and how many arguments each takes.
+// signatures returns the types that take and return nothing, and the number of arguments of each type.
 func signatures(r *reader) (plain map[uint32]bool, takes map[uint32]uint32) {
 	plain, takes = map[uint32]bool{}, map[uint32]uint32{}
 	for i := range r.u32() {
@@ -205,7 +206,7 @@ func (e *entries) read(r *reader) error {
 	return nil
 }
 
-// exports returns the section of exports. count is the count's global.
+// exports returns the section of exports. count is the index of the count's global.
 func (m *metered) exports(e *entries, count uint32) []byte {
 	all := append(e.exports, export{stepsGlobal, exportedGlobal, count})
 	for _, at := range m.globals {
@@ -247,7 +248,7 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 		}
 		out = appendU32(out, uint32(len(body)))
 		for _, p := range moved {
-			m.places = append(m.places, place{p.now + len(out), p.was + at})
+			m.moves = append(m.moves, move{p.now + len(out), p.was + at})
 		}
 		out = append(out, body...)
 	}
@@ -265,7 +266,7 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 // parts of the body moved to.
 func (m *metered) body(r *reader, takes uint32, step []byte,
 	bytes func(length uint32) []byte,
-) (out []byte, moved places, err error) {
+) (out []byte, moved moves, err error) {
 	whole := r.data
 	groups := r.u32()
 	declared := r.data
@@ -281,12 +282,12 @@ func (m *metered) body(r *reader, takes uint32, step []byte,
 	out = append(appendU32(nil, groups+1), declared[:len(declared)-len(r.data)]...)
 	out = append(out, 1, typeI32)
 	from := len(whole) - len(r.data)
-	moved = append(moved, place{len(out), from})
+	moved = append(moved, move{len(out), from})
 	out = append(out, step...)
-	move := func(to int, added []byte) {
-		moved = append(moved, place{len(out), from})
+	copyTo := func(to int, added []byte) {
+		moved = append(moved, move{len(out), from})
 		out = append(out, whole[from:to]...)
-		moved = append(moved, place{len(out), to})
+		moved = append(moved, move{len(out), to})
 		out = append(out, added...)
 		from = to
 	}
@@ -299,9 +300,9 @@ func (m *metered) body(r *reader, takes uint32, step []byte,
 		}
 		switch {
 		case touches:
-			move(before, bytes(uint32(locals)))
+			copyTo(before, bytes(uint32(locals)))
 		case op == opLoop:
-			move(len(whole)-len(r.data), step)
+			copyTo(len(whole)-len(r.data), step)
 		}
 		switch op {
 		case opBlock, opLoop, opIf:
@@ -318,7 +319,7 @@ func (m *metered) body(r *reader, takes uint32, step []byte,
 			depth--
 		}
 	}
-	moved = append(moved, place{len(out), from})
+	moved = append(moved, move{len(out), from})
 	return append(out, whole[from:]...), moved, nil
 }
 
@@ -328,7 +329,7 @@ const (
 	mostCode      = 128 << 10 // bytes of all functions
 	mostFunctions = 1024
 	mostTypes     = 1024
-	mostGlobals   = 64 // each is looked at after each call
+	mostGlobals   = 64 // each is compared after each call
 	mostExports   = 1024
 	mostLocals    = 256 // of a function, with its parameters
 	mostBlocks    = 512 // of a function: compilation takes time by their square
@@ -337,11 +338,10 @@ const (
 	mostElements  = 1024 // of a table, or its segments
 )
 
-// bytesPerStep is the binary logarithm of how many bytes memory.fill, memory.copy and memory.init touch for the price
-// of a step.
+// bytesPerStep is the binary logarithm of the bytes that memory.fill, memory.copy and memory.init touch per step.
 const bytesPerStep = 6
 
-// checkCounts refuses a module that is larger than a controller may be.
+// checkCounts rejects a module that is larger than a controller may be.
 func checkCounts(all []section) error {
 	seen := map[byte]bool{}
 	for _, s := range all {

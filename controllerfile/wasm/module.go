@@ -54,7 +54,7 @@ var header = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 
 var errDamaged = errors.New("not a WebAssembly module, or damaged")
 
-// damaged recovers from a reader's panic at the end of what there is.
+// damaged recovers from a reader's panic at the end of its data.
 func damaged(err *error) {
 	if r := recover(); r != nil {
 		if r != errDamaged {
@@ -64,7 +64,7 @@ func damaged(err *error) {
 	}
 }
 
-// section is one of a module's. A custom one has its name, and content is what follows it.
+// section holds a section of a module. A custom section has a name, and its content follows the name.
 type section struct {
 	id      byte
 	name    string
@@ -146,7 +146,7 @@ func (r *reader) i32() int32 {
 	panic(errDamaged)
 }
 
-// skip goes over a number of LEB128, signed or not.
+// skip skips a LEB128 number, signed or not.
 func (r *reader) skip() {
 	for range 10 {
 		if r.byte() < 0x80 {
@@ -177,20 +177,20 @@ func appendName(b []byte, name string) []byte {
 	return append(appendU32(b, uint32(len(name))), name...)
 }
 
-// mostTargets bounds a br_table.
+// mostTargets limits a br_table.
 const mostTargets = 1024
 
-// touchesBytes reports whether the next instruction is memory.init, memory.copy or memory.fill, whose last operand
-// says how many bytes it touches.
+// touchesBytes reports whether the next instruction is memory.init, memory.copy or memory.fill, whose last operand is
+// the number of bytes that it touches.
 func (r *reader) touchesBytes() bool {
 	return len(r.data) > 1 && r.data[0] == 0xfc && (r.data[1] == 8 || r.data[1] == 10 || r.data[1] == 11)
 }
 
-// operands is what follows an opcode (WebAssembly 2.0, section 5.4).
+// operands selects the operands after an opcode (WebAssembly 2.0, section 5.4).
 type operands uint8
 
 const (
-	unknown operands = iota // of SIMD, of threads, of nothing
+	unknown operands = iota // opcode of SIMD, of threads, or invalid
 	none
 	oneNumber   // an index, a block's type, a constant
 	twoNumbers  // two indices; alignment and offset
@@ -203,7 +203,7 @@ const (
 	extended    // a second opcode
 )
 
-// operandsOf has the operands of each opcode.
+// operandsOf maps each opcode to its operands.
 var operandsOf = func() (of [256]operands) {
 	for _, r := range []struct {
 		first, last byte
@@ -282,7 +282,7 @@ func (r *reader) instruction() (op byte, err error) {
 	return op, nil
 }
 
-// extended reads what follows opcode 0xfc.
+// extended reads the operands after opcode 0xfc.
 func (r *reader) extended() error {
 	switch op := r.u32(); op {
 	case 0, 1, 2, 3, 4, 5, 6, 7: // saturating conversions
@@ -299,5 +299,5 @@ func (r *reader) extended() error {
 	return nil
 }
 
-// errTable refuses what would be state beside the flow's.
+// errTable rejects instructions that would keep state outside of the flow's.
 var errTable = errors.New("its code changes tables or drops data, which all flows share: keep a flow's state only in pausenet_flow")

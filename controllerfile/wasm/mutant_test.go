@@ -153,7 +153,7 @@ func playMutant(t *testing.T, content []byte) (c cc.Controller, far int, err err
 		far = 1
 	}
 	if !errors.As(err, &mistake) && !strings.Contains(err.Error(), "x.wasm") {
-		t.Errorf("no guest's mistake: %v", err)
+		t.Errorf("no mistake of the file: %v", err)
 	}
 	return c, far, err
 }

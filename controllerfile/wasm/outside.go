@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/controllerfile"
 )
 
-// outsideEvery is after how many calls of a handler, beside the 1st, 2nd, 4th, 8th and so on, an instance is looked at
-// for state outside of the flow's.
+// outsideEvery sets the number of calls of a handler between two checks of an instance for state outside of the flow's.
+// The 1st, 2nd, 4th, 8th and so on are checked too.
 const outsideEvery = 4096
 
 // outside returns an error if the calls of an instance have changed anything outside of the flow's state. All flows
@@ -53,7 +53,7 @@ func (m *instance) kept(handler controllerfile.Handler, what, name string) error
 	}
 }
 
-// mutableGlobals returns what is in the globals that can change.
+// mutableGlobals returns the values of the mutable globals.
 func (m *instance) mutableGlobals() (all []uint64) {
 	for _, at := range m.of.metered.globals {
 		all = append(all, m.module.ExportedGlobal(globalName(at)).Get())
@@ -61,7 +61,7 @@ func (m *instance) mutableGlobals() (all []uint64) {
 	return all
 }
 
-// variableAt returns the name of the variable at an address, if there is debugging information (DWARF) that says it.
+// variableAt returns the name of the variable at an address, if debugging information (DWARF) has it.
 func variableAt(module []byte, at uint32) (name string) {
 	defer func() {
 		if recover() != nil { // what is in there comes from anywhere

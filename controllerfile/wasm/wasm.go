@@ -1,21 +1,21 @@
 // Package wasm runs controllers that are WebAssembly modules, by wazero: compiled to machine code on amd64 and arm64,
 // interpreted elsewhere.
 //
-// A module imports nothing: it has neither files nor a clock nor a network. The host and the module talk through a
-// block of numbers in the module's memory (Block), which is the ABI; docs/controllers-from-files.md and
-// examples/controllers/pausenet.h have it for those who write modules. A flow's state is a struct of the module's at
-// one address. The host puts a flow's bytes there before a call, if they are not there, and keeps them elsewhere when
-// another flow's are due. So ten thousand flows take ten thousand times that struct, and not as many memories; and
-// flows of different hosts may be called at the same time, by instances of their own.
+// A module imports nothing: it has neither files nor a clock nor a network. The host and the module communicate through
+// a block of numbers in the module's memory (struct pausenet), which is the ABI. docs/controllers-from-files.md and
+// examples/controllers/pausenet.h document it for authors of modules. A flow's state is a struct of the module at one
+// address. The host copies a flow's bytes there before a call, if they are not there, and saves them elsewhere when
+// another flow needs the address. So ten thousand flows take ten thousand times that struct, but not as many memories.
+// Flows of different hosts may be called at the same time, in different instances.
 //
-// Calls count steps (meter.go). A step is a function that is entered or a round of a loop.
+// Calls count steps (meter.go). A step is a function entry or a round of a loop.
 //
 // Files:
 //
 //   - wasm.go: reading a module, and binding it; flow.go: calling it.
-//   - module.go: a module's sections and instructions; meter.go: what makes calls end.
-//   - outside.go: state that is kept outside of the flow's.
-//   - lines.go: where in the source a call has failed.
+//   - module.go: a module's sections and instructions; meter.go: the limit of a call's steps.
+//   - outside.go: checks for state outside of the flow's.
+//   - lines.go: positions of failed calls in the source.
 package wasm
 
 import (
@@ -45,7 +45,8 @@ const (
 	mostParameter = 32
 )
 
-// Block is the block of numbers that host and module share: struct pausenet of pausenet.h, all doubles, in this order.
+// Offsets in the block of numbers that host and module share: struct pausenet of pausenet.h, all doubles, in this
+// order.
 const (
 	blockLineRate = iota
 	blockBaseRTT
@@ -73,19 +74,19 @@ const (
 	blockCNMRate
 	blockPayload
 	blockStartRate
-	blockHops                                  // how many
-	blockHop                                   // the first's four: rate, departed, tx_bytes, queue_bytes
+	blockHops                                  // number of hops
+	blockHop                                   // the first hop's four: rate, departed, tx_bytes, queue_bytes
 	blockInFlight = blockHop + 4*blockHopCount // from version 2 on
 	blockHopCount = 5
 )
 
-// program is a module that has been read.
+// program holds a module after reading.
 type program struct {
 	name     string
 	content  []byte
 	metered  metered
 	image    []byte   // the memory of a new instance
-	globals  []uint64 // those that can change, in a new instance
+	globals  []uint64 // values of the mutable globals in a new instance
 	runtime  wazero.Runtime
 	module   wazero.CompiledModule
 	declared *controllerfile.Declaration
@@ -95,7 +96,7 @@ type program struct {
 	flowSize uint32
 }
 
-// config returns the runtime's.
+// config returns the runtime's configuration.
 func config() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().WithMemoryLimitPages(mostPages).
 		WithCoreFeatures(api.CoreFeaturesV2 &^ api.CoreFeatureSIMD)
@@ -219,21 +220,21 @@ func (p *program) ask(handled controllerfile.Handlers) error {
 // Declares returns the module's declarations.
 func (p *program) Declares() *controllerfile.Declaration { return p.declared }
 
-// instance is one of the module, with a memory of its own.
+// instance represents an instance of the module, with its own memory.
 type instance struct {
 	of        *program
 	module    api.Module
 	steps     api.MutableGlobal
 	memory    []byte
-	block     []byte      // in it
-	flow      []byte      // likewise
-	owner     *flow       // whose state is in flow, and has not been elsewhere since; nil: nobody's
-	busy      atomic.Bool // a flow is being called, or a call has failed
+	block     []byte      // the block in memory
+	flow      []byte      // a flow's state in memory
+	owner     *flow       // flow whose only state is in flow; nil: none
+	busy      atomic.Bool // a call is running, or has failed
 	functions [controllerfile.HandlerCount]api.Function
 	calls     [controllerfile.HandlerCount]uint64
 }
 
-// instantiate makes one.
+// instantiate returns a new instance.
 func (p *program) instantiate() (*instance, error) {
 	module, err := p.runtime.InstantiateModule(context.Background(), p.module,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))
@@ -248,7 +249,7 @@ func (p *program) instantiate() (*instance, error) {
 	return m, nil
 }
 
-// Bind makes the module ready for flows of an Env.
+// Bind prepares the module for flows of an Env.
 func (p *program) Bind(env cc.Env, set *cc.Settings) (controllerfile.Bound, error) {
 	b := &bound{program: p}
 	b.constants[blockLineRate], b.constants[blockBaseRTT] = float64(env.LineRate), float64(env.BaseRTT)
@@ -265,7 +266,7 @@ func (p *program) Bind(env cc.Env, set *cc.Settings) (controllerfile.Bound, erro
 	return b, nil
 }
 
-// failed returns what ended a call as a guest's mistake.
+// failed turns the error of a call into a controllerfile.Error.
 func (p *program) failed(err error, function string, m *instance) error {
 	e := &controllerfile.Error{File: p.name, Function: function, Message: firstLine(err), Trace: err.Error()}
 	switch {

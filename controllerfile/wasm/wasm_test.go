@@ -259,7 +259,7 @@ func TestVersions(t *testing.T) {
 // TestFrames: wazero's message as a panic of Rust has it. Offsets are those of the file: code from 40 on was 13 before,
 // and from 60 on 20.
 func TestFrames(t *testing.T) {
-	moved := places{{0, 0}, {40, 13}, {60, 20}}
+	moved := moves{{0, 0}, {40, 13}, {60, 20}}
 	frames := moved.frames("wasm error: unreachable\nwasm stack trace:\n\t.rust_begin_unwind()\n\t\t0x50: f:1\n" +
 		"\t.core::panicking::panic_bounds_check(i32,i32)\n\t\t0x3d: f:1\n" +
 		"\t.on_ack()\n\t\t0x2a: f:1\n\t.$12()\n\t\t0x5: f:1")
@@ -312,7 +312,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a file has in it, it is read and played, or refused with a guest's mistake.
+// FuzzRead: whatever a file has in it, it is read and played, or refused with a mistake of the file.
 func FuzzRead(f *testing.F) {
 	f.Add(module(f, "timely.wasm"))
 	f.Add(module(f, "dcqcn.wasm"))

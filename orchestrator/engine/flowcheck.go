@@ -30,22 +30,22 @@ const grantInvariant = "grants add up"
 // checkGrants checks that bytes granted to a flow are spent, left or on their way, that no byte was granted without a
 // demand, and that none was spent without a grant.
 func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
-	place := fmt.Sprintf("flow %d", f.Number)
+	location := fmt.Sprintf("flow %d", f.Number)
 	sent := f.Sender.MostSent() + f.Sender.Retransmitted
 	if g.Initial+g.Heard != sent+g.Left {
-		w.fail(grantInvariant, place, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
+		w.fail(grantInvariant, location, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
 			g.Initial, g.Heard, sent, g.Left)
 	}
 	if g.Heard > g.Granted || g.Granted > g.Demand {
-		w.fail(grantInvariant, place, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
+		w.fail(grantInvariant, location, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
 	}
 }
 
 // controlError describes a flow whose congestion control returned an impossible value.
 type controlError struct {
-	flow   int // number
-	place  string
-	broken hostagent.ControlError
+	flow     int // number
+	location string
+	broken   hostagent.ControlError
 }
 
 // controlErrorOf returns the impossible value that the flow's congestion control returned; nil without one.
@@ -57,7 +57,7 @@ func (e *Engine) controlErrorOf(f *Flow) *controlError {
 	if broken == nil {
 		return nil
 	}
-	return &controlError{f.Number, e.placeOf(f), *broken}
+	return &controlError{f.Number, e.locationOf(f), *broken}
 }
 
 // keepControlError keeps the impossible value of a flow that is about to be freed, for the final check.
@@ -67,13 +67,14 @@ func (e *Engine) keepControlError(f *Flow) {
 	}
 }
 
-// placeOf returns the name of a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
-func (e *Engine) placeOf(f *Flow) string {
-	place := fmt.Sprintf("flow %d (%s to %s)", f.Number, e.plan.Nodes[f.Source].Name, e.plan.Nodes[f.Destination].Name)
+// locationOf returns the name of a flow in messages about its congestion control: "dcqcn, flow 2 (h2 to h4)".
+func (e *Engine) locationOf(f *Flow) string {
+	from, to := &e.plan.Nodes[f.Source], &e.plan.Nodes[f.Destination]
+	location := fmt.Sprintf("flow %d (%s to %s)", f.Number, from.Name, to.Name)
 	if f.Controller != "" {
-		place = f.Controller + ", " + place
+		location = f.Controller + ", " + location
 	}
-	return place
+	return location
 }
 
 // ControlErrors returns the number of open flows whose congestion control returned an impossible value.

@@ -303,8 +303,8 @@ func TestCreditPhases(t *testing.T) {
 // TestCreditInvariantsCatchWrongs injects one wrong at a time, as TestInvariantsCatchWrongs does.
 func TestCreditInvariantsCatchWrongs(t *testing.T) {
 	for _, c := range []struct {
-		name, place string
-		wrong       func(l *lab)
+		name, location string
+		wrong          func(l *lab)
 	}{
 		{name: "nothing"},
 		{"a block sent", "h0-eth1", func(l *lab) { l.state.Ports[l.port("h0", "s0")].Credit[3].Sent++ }},
@@ -334,7 +334,7 @@ func TestCreditInvariantsCatchWrongs(t *testing.T) {
 			}
 			found := false
 			for _, v := range l.Check() {
-				found = found || v.Invariant == "credits add up" && v.Place == c.place
+				found = found || v.Invariant == "credits add up" && v.Location == c.location
 				if c.wrong == nil || v.Invariant != "credits add up" {
 					t.Error(v)
 				}
@@ -358,7 +358,7 @@ func TestNoPauseUnderCredits(t *testing.T) {
 		l.send("h0", "h1", 10_000, 0, 0)
 		l.drive(0)
 		wrong(&l.state.Ports[l.port("s0", "h1")])
-		if !slices.ContainsFunc(l.Check(), func(v Violation) bool { return v.Invariant == "every pause arrives" && v.Place == "s0-eth2" }) {
+		if !slices.ContainsFunc(l.Check(), func(v Violation) bool { return v.Invariant == "every pause arrives" && v.Location == "s0-eth2" }) {
 			t.Errorf("%s: no invariant is broken", name)
 		}
 	}

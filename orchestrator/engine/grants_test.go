@@ -162,9 +162,9 @@ func TestGrantsUnderLoss(t *testing.T) {
 
 // TestGrantsAddUp: a grant that nobody counted, and one that is lost without a trace, are found.
 func TestGrantsAddUp(t *testing.T) {
-	found := func(l *lab, place string) bool {
+	found := func(l *lab, location string) bool {
 		return slices.ContainsFunc(l.Check(), func(v Violation) bool {
-			return v.Invariant == grantInvariant && v.Place == place
+			return v.Invariant == grantInvariant && v.Location == location
 		})
 	}
 	l := newGrantLab(t, 3, nil)

@@ -104,7 +104,7 @@ func TestHeadroomOfPausedAnswers(t *testing.T) {
 		drain(l)
 		said := ""
 		for _, broken := range l.Check() {
-			if broken.Place == l.plan.Ports[l.port("s0", "h1")].Name {
+			if broken.Location == l.plan.Ports[l.port("s0", "h1")].Name {
 				said += broken.Detail
 			}
 		}

@@ -310,7 +310,7 @@ func (e finalCheck) checkControllers() {
 		if more := len(all) - maxNamedControlErrors; more > 0 && i == maxNamedControlErrors-1 {
 			detail += fmt.Sprintf("; and of %d more", more)
 		}
-		v := &Violation{Invariant: sendableInvariant, Place: m.place, Time: m.broken.At, Detail: detail}
+		v := &Violation{Invariant: sendableInvariant, Location: m.location, Time: m.broken.At, Detail: detail}
 		e.broken = append(e.broken, brokenInvariant{noPartition, v})
 	}
 }

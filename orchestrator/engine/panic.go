@@ -9,26 +9,26 @@ import (
 // PanicError reports a panic of a congestion control. The engine stopped in the middle of an event: its counts can be
 // read, but it can neither continue nor be checked.
 type PanicError struct {
-	Place string // the congestion control and its flow
-	Time  vtime.Time
-	Value any // of the panic
-	Stack []byte
+	Location string // the congestion control and its flow
+	Time     vtime.Time
+	Value    any // of the panic
+	Stack    []byte
 	// File names the file to which the caller has written Stack; empty: none.
 	File string
 }
 
-// guest describes the panic value of a congestion control that was read from a file. Guest returns the message with its
-// position in the file.
-type guest interface {
+// fileError describes the panic value of a congestion control that was read from a file. Details returns the message
+// and the trace, which replace the stack.
+type fileError interface {
 	error
-	Guest() string
+	Details() string
 }
 
 func (p *PanicError) Error() string {
-	if g, ok := p.Value.(guest); ok {
-		return fmt.Sprintf("the congestion control failed: %s at %v: %v", p.Place, p.Time, g)
+	if g, ok := p.Value.(fileError); ok {
+		return fmt.Sprintf("the congestion control failed: %s at %v: %v", p.Location, p.Time, g)
 	}
-	text := fmt.Sprintf("the congestion control panicked: %s at %v: %v", p.Place, p.Time, p.Value)
+	text := fmt.Sprintf("the congestion control panicked: %s at %v: %v", p.Location, p.Time, p.Value)
 	if p.File != "" {
 		text += "; where in its code says " + p.File
 	}
@@ -38,8 +38,8 @@ func (p *PanicError) Error() string {
 // Panicked describes a panic that the caller of Run or Step has recovered from; nil if no congestion control was
 // running.
 func (e *Engine) Panicked(value any, stack []byte) *PanicError {
-	if g, ok := value.(guest); ok {
-		stack = []byte(g.Guest())
+	if g, ok := value.(fileError); ok {
+		stack = []byte(g.Details())
 	}
 	in := interruption{partition: noPartition, at: e.now, constructing: e.constructing}
 	if c := e.firstInterruption(); c != nil {
@@ -47,11 +47,11 @@ func (e *Engine) Panicked(value any, stack []byte) *PanicError {
 	}
 	for i, n := range e.nics {
 		if flow, ok := n.Calling(); ok && (in.partition == noPartition || e.hostPort(i).partition == in.partition) {
-			return &PanicError{Place: e.placeOf(&e.flows[flow]), Time: in.at, Value: value, Stack: stack}
+			return &PanicError{Location: e.locationOf(&e.flows[flow]), Time: in.at, Value: value, Stack: stack}
 		}
 	}
 	if in.constructing > 0 {
-		return &PanicError{Place: e.placeOf(&e.flows[in.constructing-1]), Time: in.at, Value: value, Stack: stack}
+		return &PanicError{Location: e.locationOf(&e.flows[in.constructing-1]), Time: in.at, Value: value, Stack: stack}
 	}
 	return nil
 }

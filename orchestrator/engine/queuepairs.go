@@ -243,9 +243,9 @@ func (e *Engine) checkPair(p *Pair) {
 		return
 	}
 	a, b := &p.queue.Counts, &o.queue.Counts
-	place := fmt.Sprintf("queue pair %#x, flow %d", p.Number(), e.flows[p.flow].Number)
+	location := fmt.Sprintf("queue pair %#x, flow %d", p.Number(), e.flows[p.flow].Number)
 	if b.BytesReceived < a.BytesAcked || b.BytesReceived > a.BytesSent {
-		e.fail("flows arrive in order, exactly once", place, "%d bytes sent, %d delivered, %d acknowledged", a.BytesSent,
+		e.fail("flows arrive in order, exactly once", location, "%d bytes sent, %d delivered, %d acknowledged", a.BytesSent,
 			b.BytesReceived, a.BytesAcked)
 	}
 	var excuses int64
@@ -254,7 +254,7 @@ func (e *Engine) checkPair(p *Pair) {
 	}
 	if e.Dropped+excuses == 0 && !e.rerouted && !e.plan.Moving() &&
 		a.Retries+b.Retries+b.Duplicates+b.OutOfOrder != 0 {
-		e.fail("flows arrive in order, exactly once", place, "%d packets came twice, %d out of order", b.Duplicates,
+		e.fail("flows arrive in order, exactly once", location, "%d packets came twice, %d out of order", b.Duplicates,
 			b.OutOfOrder)
 	}
 }

@@ -79,17 +79,17 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 				if heard == 0 {
 					t.Fatal("nobody was paused")
 				}
-				var places []string
+				var locations []string
 				for _, v := range e.Check() {
 					if v.Invariant == invariant {
-						places = append(places, v.Place)
+						locations = append(locations, v.Location)
 					}
 				}
 				switch {
-				case port < 0 && len(places) > 0:
-					t.Errorf("deaf %s: data leaves paused ports at %v", name, places)
-				case port >= 0 && (len(places) == 0 || strings.Trim(strings.Join(places, ""), plan.Ports[port].Name) != ""):
-					t.Errorf("deaf %s: the invariant is broken at %v, want %s", name, places, plan.Ports[port].Name)
+				case port < 0 && len(locations) > 0:
+					t.Errorf("deaf %s: data leaves paused ports at %v", name, locations)
+				case port >= 0 && (len(locations) == 0 || strings.Trim(strings.Join(locations, ""), plan.Ports[port].Name) != ""):
+					t.Errorf("deaf %s: the invariant is broken at %v, want %s", name, locations, plan.Ports[port].Name)
 				}
 			}
 		})

@@ -130,13 +130,13 @@ func TestHeadroomOverrun(t *testing.T) {
 		t.Fatalf("%d frames lost; %d violations, of %d", l.LossLost, len(violations), lost)
 	}
 	for _, v := range violations {
-		if v.Invariant != "nothing is dropped in a lossless class" || !strings.HasPrefix(v.Place, "s0-eth") || v.Time == 0 ||
+		if v.Invariant != "nothing is dropped in a lossless class" || !strings.HasPrefix(v.Location, "s0-eth") || v.Time == 0 ||
 			!strings.HasPrefix(v.Detail, "priority 3: headroom overrun: 53.564KB can be in flight to this port (50KB on the cable") ||
 			!strings.HasSuffix(v.String(), fmt.Sprintf("switch.pfc.headroom must be 53.564KB or more here, or auto (%d times)",
 				v.Times)) {
 			t.Errorf("%v", v)
 		}
-		if v.Place == "s0-eth1" {
+		if v.Location == "s0-eth1" {
 			t.Errorf("%v: nothing comes in from the receiver: the headroom is the senders' ports'", v)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // Violation describes an invariant that a run broke.
 type Violation struct {
 	Invariant string
-	Place     string
+	Location  string
 	Time      vtime.Time // the first time
 	Detail    string
 	Times     int // how often it was broken there, in this way
@@ -17,7 +17,7 @@ type Violation struct {
 
 // String returns the violation as a sentence.
 func (v Violation) String() string {
-	text := fmt.Sprintf("%s: %s at %v: %s", v.Invariant, v.Place, v.Time, v.Detail)
+	text := fmt.Sprintf("%s: %s at %v: %s", v.Invariant, v.Location, v.Time, v.Detail)
 	if v.Times > 1 {
 		text += fmt.Sprintf(" (%d times)", v.Times)
 	}
@@ -36,8 +36,8 @@ type brokenInvariant struct {
 }
 
 // fail records a broken invariant.
-func (w *worker) fail(invariant, place, format string, args ...any) *Violation {
-	v := &Violation{Invariant: invariant, Place: place, Time: w.now, Detail: fmt.Sprintf(format, args...), Times: 1}
+func (w *worker) fail(invariant, location, format string, args ...any) *Violation {
+	v := &Violation{Invariant: invariant, Location: location, Time: w.now, Detail: fmt.Sprintf(format, args...), Times: 1}
 	if len(w.broken) < w.maxBroken {
 		w.broken = append(w.broken, brokenInvariant{w.drivenPartition, v})
 	}

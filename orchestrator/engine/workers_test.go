@@ -378,7 +378,7 @@ func TestWorkerPanic(t *testing.T) {
 			if want == nil {
 				want = got
 			}
-			if got.Place != want.Place || got.Time != want.Time {
+			if got.Location != want.Location || got.Time != want.Time {
 				t.Errorf("%d workers: %v, by one %v", count, got, want)
 			}
 			if by := e.workers; (by != nil) != (count > 1) {

@@ -35,7 +35,7 @@ func TestOutboxIsCounted(t *testing.T) {
 	r.run()
 	r.plane.out.Taken++
 	if broken := r.Check(); len(broken) != 1 || broken[0].Invariant != "the plane's counts agree" ||
-		broken[0].Place != "plane" {
+		broken[0].Location != "plane" {
 		t.Errorf("%v", broken)
 	}
 }

@@ -396,9 +396,9 @@ func (i *Incast) try(ctx context.Context, sets []string, controller string, port
 				switch {
 				case v.Invariant != engine.NothingDropped:
 				case strings.Contains(v.Detail, switchagent.DropHeadroom.String()):
-					t.Overrun = append(t.Overrun, v.Place)
+					t.Overrun = append(t.Overrun, v.Location)
 				default:
-					t.Full = append(t.Full, v.Place)
+					t.Full = append(t.Full, v.Location)
 				}
 			}
 		},
