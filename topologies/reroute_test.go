@@ -11,14 +11,24 @@ import (
 // TestRoutesOver: without some links every switch has just those ports to a host that lie on a shortest path of what is
 // left, by Floyd and Warshall.
 func TestRoutesOver(t *testing.T) {
-	const spec = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\n" +
-		"links: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}, {from: h0, to: leaf1}, " +
-		"{from: h5, to: leaf0, count: 2}]"
-	plan, err := Parse("x.yaml", []byte(spec))
-	if err != nil {
-		t.Fatal(err)
+	var plans []*Plan
+	for _, spec := range []string{
+		"leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\n" +
+			"links: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}, {from: h0, to: leaf1}, " +
+			"{from: h5, to: leaf0, count: 2}]",
+		// leaves with the same neighbours
+		"leafspine: {spines: 2, leaves: 5, hosts_per_leaf: 1}\n" +
+			"links: [{from: h3, to: leaf4}, {from: spine0, to: spine1}]",
+		"fattree: {k: 4}",
+	} {
+		plan, err := Parse("x.yaml", []byte(spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, plan)
 	}
 	rapid.Check(t, func(t *rapid.T) {
+		plan := rapid.SampledFrom(plans).Draw(t, "plan")
 		down := map[int]bool{}
 		for _, l := range rapid.SliceOfN(rapid.IntRange(0, len(plan.Links)-1), 0, 12).Draw(t, "down") {
 			down[l] = true

@@ -8,7 +8,8 @@ import (
 )
 
 // shortestPaths finds, for each switch and interface of a host, the ports on paths with the fewest hops through
-// switches. One breadth-first search serves all interfaces at a switch, because they share the paths to it.
+// switches. One breadth-first search serves all interfaces at a switch, because they share the paths to it, and all
+// switches with the same neighbours (alikeLeaf).
 func (p *Plan) shortestPaths() Routes { return p.RoutesOver(func(PortID) bool { return true }) }
 
 // RoutesOver returns the shortest paths over the links of usable ports. A link is usable from both ends or from
@@ -39,6 +40,7 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	distance := make([]int32, len(p.Switch)) // by switch, like the following
 	queue := make([]int32, 0, len(p.Switch))
 	var ports []PortID
+	alike := map[string]alikeLeaf{} // by their neighbours: the first leaf with them
 	for _, root := range p.Switch {
 		leaf := -1
 		for _, id := range p.Nodes[root].Ports {
@@ -67,6 +69,21 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 			}
 			continue
 		}
+		own := links[first[start]:first[start+1]]
+		beside := neighboursOf(own)
+		key := neighbourKey(beside)
+		if model, found := alike[key]; found {
+			for sw := range p.Switch {
+				set(int32(sw), r.ToLeaf[sw*r.Leaves+model.leaf])
+			}
+			set(start, AtLeaf)
+			set(model.sw, store(p.weighted(portsTo(links[first[model.sw]:first[model.sw+1]], -1))))
+			for _, sw := range beside {
+				set(sw, store(p.weighted(portsTo(links[first[sw]:first[sw+1]], start))))
+			}
+			continue
+		}
+		alike[key] = alikeLeaf{start, leaf}
 		nowhere := int32(-1)
 		for i := range distance {
 			distance[i] = -1
@@ -101,6 +118,42 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		}
 	}
 	return r
+}
+
+// alikeLeaf is a leaf switch that others are like: they have links to the same switches. The rest of the fabric then
+// forwards to each of them by the same ports, except that their neighbours use the links to them. So one search serves
+// all leaves of a pod.
+type alikeLeaf struct {
+	sw   int32 // index among the switches
+	leaf int
+}
+
+// neighboursOf returns the switches at the other ends of links, in order.
+func neighboursOf(links []fabricLink) (all []int32) {
+	for _, l := range links {
+		all = append(all, l.peer)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// neighbourKey returns a key that only equal lists have.
+func neighbourKey(all []int32) string {
+	var key []byte
+	for _, sw := range all {
+		key = binary.LittleEndian.AppendUint32(key, uint32(sw))
+	}
+	return string(key)
+}
+
+// portsTo returns the ports of the links to a switch; -1: to any.
+func portsTo(links []fabricLink, sw int32) (ports []PortID) {
+	for _, l := range links {
+		if sw < 0 || l.peer == sw {
+			ports = append(ports, l.port)
+		}
+	}
+	return ports
 }
 
 // weighted returns equal-cost ports, each repeated in proportion to its link's weight.
