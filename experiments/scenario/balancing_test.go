@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// balanced is a scenario of flows between two leaves that two spines join.
+// balanced describes flows between two leaves connected by two spines.
 const balanced = `
 name: balanced
 topology: {leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}}
@@ -126,7 +126,8 @@ func TestBalancingIsShown(t *testing.T) {
 	}
 }
 
-// Entropy of hosts has flows take several paths too, which hash all the same.
+// TestEntropyOfHosts checks that hosts' entropy also spreads flows over several paths, although switches choose by
+// hash.
 func TestEntropyOfHosts(t *testing.T) {
 	for _, c := range []struct {
 		sets          []string
@@ -183,7 +184,7 @@ func TestEntropyOfHosts(t *testing.T) {
 func TestWarningsOfFewFlows(t *testing.T) {
 	const flows = "name: few\ntopology: {fattree: {k: 4}}\nduration: 1ms\ncontrollers: [dcqcn]\n" +
 		"workloads: [{permutation: {size: 100KB, rounds: 2, interval: 10us}}]\n"
-	told := map[string]int{}
+	reported := map[string]int{}
 	for _, set := range []string{"seed: 7", "seed: own", "fields: addresses"} {
 		for seed := range 20 {
 			s, err := Parse("few.yaml", []byte(flows), []string{
@@ -195,19 +196,19 @@ func TestWarningsOfFewFlows(t *testing.T) {
 			}
 			for _, text := range Warnings(s, []string{"dcqcn"}) {
 				if strings.HasPrefix(text, "hashes are polarised at agg") {
-					told[set]++
+					reported[set]++
 				} else {
 					t.Error(text)
 				}
 			}
 		}
 	}
-	if told["seed: 7"] < 15 || told["seed: own"]+told["fields: addresses"] > 0 {
-		t.Errorf("%v of 20 seeds each", told)
+	if reported["seed: 7"] < 15 || reported["seed: own"]+reported["fields: addresses"] > 0 {
+		t.Errorf("%v of 20 seeds each", reported)
 	}
 }
 
-// A choice that no switch has, and weights that prefer no port, are told of.
+// TestWarningsOfNoChoice checks the warnings about a choice that no switch has, and about weights that prefer no port.
 func TestWarningsOfNoChoice(t *testing.T) {
 	const flows = "name: plain\nduration: 1ms\ncontrollers: [dcqcn]\nflows: [{from: h0..h1, to: h3, size: 100KB}]\n"
 	const fabric = "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}, change_links: "
@@ -238,8 +239,8 @@ func TestWarningsOfNoChoice(t *testing.T) {
 	}
 }
 
-// One seed for all polarises a fat-tree's second choice, and a hash of addresses alone that of flows between one pair;
-// hashes of one's own do not.
+// TestWarningsOfPolarisation checks that one seed for all switches polarises a fat-tree's second choice, that a hash of
+// addresses alone polarises flows between one pair, and that separate hashes do not.
 func TestWarningsOfPolarisation(t *testing.T) {
 	const flows = `
 name: polarised

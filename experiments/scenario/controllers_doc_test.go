@@ -66,7 +66,7 @@ var marker = regexp.MustCompile(`^<!-- (constants|file): (\S+)(?: beyond (\S+))?
 
 const endMarker = "<!-- end -->"
 
-// renewBlocks is a document with its blocks as they should be, and the controllers whose constants it has.
+// renewBlocks returns a document with its generated blocks renewed, and the controllers whose constants it shows.
 func renewBlocks(t *testing.T, document string) (renewed string, named []string) {
 	t.Helper()
 	var out []string
@@ -101,7 +101,8 @@ func renewBlocks(t *testing.T, document string) (renewed string, named []string)
 	return strings.Join(out, "\n"), named
 }
 
-// departureLine says what a change of a controller's rate does to a departure that is timed, if another does otherwise.
+// departureLine describes what a change of a controller's rate does to a departure that is timed, if another controller
+// differs.
 func departureLine(t *testing.T, name, beyond string) []string {
 	t.Helper()
 	departure := func(name string) cc.Departure {
@@ -117,11 +118,11 @@ func departureLine(t *testing.T, name, beyond string) []string {
 	return []string{fmt.Sprintf("A departure that is already timed: %s.", departure(name)), ""}
 }
 
-// shownPath is the path that relative defaults are worked out for.
+// shownPath describes the path for which relative defaults are computed.
 var shownPath = cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 40 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 
-// constantsTables are a controller's constants, or those that another has not: one table, or one a value of the
-// constant that decides which of the others apply.
+// constantsTables returns a controller's constants, or those that another lacks: one table, or one for each value of
+// the constant that decides which of the others apply.
 func constantsTables(t *testing.T, name, beyond string) []string {
 	t.Helper()
 	spec, err := cc.Lookup(name)
@@ -177,7 +178,7 @@ func constantsTables(t *testing.T, name, beyond string) []string {
 	return lines
 }
 
-// constantRow is a constant's row; here is what its default is on shownPath.
+// constantRow returns a constant's row; here is its default on shownPath.
 func constantRow(p *cc.Parameter, here string) string {
 	kind, bounds := p.Kind.String(), ""
 	switch {

@@ -52,7 +52,7 @@ func TestDocumentedKeys(t *testing.T) {
 		{"scenarios", "series", new(Series).keys()},
 		{"scenarios", "published", publishedTableKeys(new(measure.PublishedTable))},
 		{"scenarios", "published row", publishedRowKeys(new(measure.PublishedRow))},
-		{"faults", "fault", new(Fault).placeKeys()},
+		{"faults", "fault", new(Fault).positionKeys()},
 	} {
 		testenv.Document(t, "../../docs/"+block.document+".md", "keys: "+block.name, block.table.Markdown())
 	}

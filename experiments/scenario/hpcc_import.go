@@ -18,18 +18,17 @@ import (
 )
 
 // HPCCImport names the files of HPCC's simulator to convert to a scenario: a topology, and either flows or a size
-// distribution from which its traffic_gen.py would draw them. Paths are as the
-// user gives them.
+// distribution from which its traffic_gen.py would draw them. Paths are as the user gives them.
 type HPCCImport struct {
 	Topology string
 	Flows    string
 	CDF      string
 	CC       string     // one of HPCCControls; empty: dcqcn
 	Load     float64    // of the hosts, with a CDF: traffic_gen.py's --load
-	Time     vtime.Time // during which flows arrive, with a CDF
+	Time     vtime.Time // time during which flows arrive, with a CDF
 }
 
-// hpccControls are the congestion controls of run.py that pausenet implements, by pausenet's names. ackPrio is the
+// hpccControls lists the congestion controls of run.py that pausenet implements, by pausenet's names. ackPrio is the
 // ACK_HIGH_PRIO that run.py sets: 1 lets a paused host send its ACKs.
 var hpccControls = []struct {
 	name    string

@@ -60,9 +60,9 @@ func TestHPCCFlowProblems(t *testing.T) {
 	}
 }
 
-// TestHPCCSwitches: an imported switch pauses a port where the simulator's does (GetPfcThreshold, GetSharedUsed and
-// ConfigNPort of its switch-mmu.cc, third.cc's headroom, run.py's buffer in whole MiB), and its hosts send ACKs when
-// paused as run.py's ack_prio has it.
+// TestHPCCSwitches checks that an imported switch pauses a port where the simulator's does (GetPfcThreshold,
+// GetSharedUsed and ConfigNPort of its switch-mmu.cc, third.cc's headroom, run.py's buffer in whole MiB), and that its
+// hosts send ACKs when paused as run.py's ack_prio says.
 func TestHPCCSwitches(t *testing.T) {
 	for _, c := range []struct {
 		hosts, gigabits int
@@ -112,7 +112,7 @@ func TestHPCCSwitches(t *testing.T) {
 	}
 }
 
-// TestHPCCPorts: what the simulator's scripts tell apart by port.
+// TestHPCCPorts checks the flows that the simulator's scripts distinguish by port.
 func TestHPCCPorts(t *testing.T) {
 	s := parse(t, `
 topology: star

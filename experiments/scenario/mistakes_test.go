@@ -12,7 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestOneMistakeOneMessage: what is wrong is said once, where it is, and what only follows from it is not.
+// TestOneMistakeOneMessage checks that each mistake is reported once, at its position, without messages about its
+// consequences.
 func TestOneMistakeOneMessage(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

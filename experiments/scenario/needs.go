@@ -80,7 +80,7 @@ func ternary(s *Scenario, needs cc.SwitchNeeds) bool {
 // flowControllers holds the congestion controls of a run's flows.
 type flowControllers struct {
 	s     *Scenario  // as returned by Under
-	specs []*cc.Spec // the run's own first
+	specs []*cc.Spec // the run's own comes first
 	needs cc.SwitchNeeds
 }
 
@@ -187,7 +187,7 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 			some = append(some, i)
 		}
 	}
-	place := func(port *topologies.Port) uint8 {
+	position := func(port *topologies.Port) uint8 {
 		return uint8(slices.Index(plan.Nodes[port.Node].Ports, port.ID))
 	}
 	packets := int64(1)
@@ -199,7 +199,7 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 			}
 			env := Environment(plan, &Flow{
 				Source: from.Node, Destination: to.Node,
-				Pair: topologies.Pair{From: place(from), To: place(to)},
+				Pair: topologies.Pair{From: position(from), To: position(to)},
 			}, needs)
 			packets = max(packets, env.LineRate.BytesIn(env.BaseRTT)/env.LineMTU+1)
 		}
@@ -304,8 +304,7 @@ func ResolveThresholds(plan *topologies.Plan, settings []*switchagent.Settings) 
 	return r
 }
 
-// EverySwitch returns the settings of each switch by index: the given ones, with the buffer that a switch has of its
-// own.
+// EverySwitch returns the settings of each switch by index: the given ones, with the switch's own buffer if it has one.
 func EverySwitch(plan *topologies.Plan, s *switchagent.Settings) []*switchagent.Settings {
 	all := make([]*switchagent.Settings, len(plan.Switch))
 	for i, id := range plan.Switch {

@@ -31,8 +31,8 @@ func TestWeightAlone(t *testing.T) {
 	}
 }
 
-// TestWarningsOfTelemetry: a least rate under which telemetry counters wrap between two ACKs, and the rate that is
-// enough: 1124 bytes in less than 8.388608ms.
+// TestWarningsOfTelemetry checks the warning about a minimum rate at which telemetry counters wrap between two ACKs,
+// and the sufficient rate in it: 1124 bytes in less than 8.388608ms.
 func TestWarningsOfTelemetry(t *testing.T) {
 	const tooLow = "cc.hpcc.min_rate, %s, is too low: a flow at this rate would stay there, as telemetry counters wrap " +
 		"between two of its ACKs; raise it to %s"
@@ -74,7 +74,8 @@ func TestTelemetryWithoutLeastRate(t *testing.T) {
 	_ = Warnings(s, s.Controllers) // without a panic
 }
 
-// TestOwnTogether: which congestion controls flows of one run may have, and what does not go with flows of their own.
+// TestOwnTogether checks which congestion controls the flows of one run may combine, and what excludes flows' own
+// controls.
 func TestOwnTogether(t *testing.T) {
 	text := func(run, own string) string {
 		return "topology: star\nduration: 1ms\ncontrollers: [" + run +

@@ -88,8 +88,8 @@ func TestBuiltinsAreSound(t *testing.T) {
 	}
 }
 
-// TestQuickFormIsNamed: a mistake that only the quick form makes stands where the file is fine otherwise, so it is said
-// to be of the quick form; --set cannot change the quick form, and says what can be done instead.
+// TestQuickFormIsNamed checks that a mistake made only by the quick form is reported as the quick form's, because the
+// file looks right at that position. --set cannot change the quick form, and the error names the alternative.
 func TestQuickFormIsNamed(t *testing.T) {
 	const text = "topology: star\nflows: [{from: h0, to: h1, size: 1KB, start: 500us}]\nduration: 1ms\nquick: {duration: 100us}\n"
 	if _, err := Parse("test.yaml", []byte(text), nil); err != nil {

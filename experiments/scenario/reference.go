@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Reference is a level drawn across a series' panel: a number, or a setting whose value the run provides.
+// Reference describes a level drawn across a series' panel: a number, or a setting whose value the run provides.
 type Reference struct {
 	Level float64 // in the quantity's unit; 0: use Setting
 	// the name of a referable, optionally with a divisor: "pfc.xoff", "payload/2"; empty: use Level, or none
@@ -20,66 +20,66 @@ type Reference struct {
 	Label   string // empty: the setting's label
 }
 
-// referable is a setting that a series of some quantities may use as its reference.
+// referable describes a setting that a series of some quantities may use as its reference.
 type referable struct {
 	name, label string
 	of          []Quantity
 	// level returns the setting's value in a run, or 0 if the run has no fixed value.
-	level func(at *referencePlace) float64
+	level func(at *referencePoint) float64
 }
 
-// referencePlace holds the subject of a series in a run, with resolved settings.
-type referencePlace struct {
+// referencePoint holds the subject of a series in a run, with resolved settings.
+type referencePoint struct {
 	sw   *switchagent.Settings  // of the port's switch
 	port switchagent.Thresholds // the port's resolved thresholds
 	data uint8                  // the hosts' data priority
-	cnm  bool                   // whether the switches detect bursts
+	cnm  bool                   // true if the switches detect bursts
 	flow *Flow                  // the first flow with the series' tag
 	env  cc.Env                 // the environment of that flow
 }
 
 // referables lists the settings in the order in which error messages name them.
 var referables = []referable{
-	{"pfc.xoff", "XOFF", []Quantity{IngressBytes}, func(at *referencePlace) float64 {
+	{"pfc.xoff", "XOFF", []Quantity{IngressBytes}, func(at *referencePoint) float64 {
 		// With alpha XOFF moves with the buffer, and the scenario's value is its upper bound.
 		return at.lossless(at.port.XOFF)
 	}},
-	{"pfc.xon", "XON", []Quantity{IngressBytes}, func(at *referencePlace) float64 {
+	{"pfc.xon", "XON", []Quantity{IngressBytes}, func(at *referencePoint) float64 {
 		if at.sw.PFC.Alpha > 0 {
 			return 0
 		}
 		return at.lossless(at.port.XON)
 	}},
-	{"cbfc.buffer", "credits' buffer", []Quantity{IngressBytes}, func(at *referencePlace) float64 {
+	{"cbfc.buffer", "credits' buffer", []Quantity{IngressBytes}, func(at *referencePoint) float64 {
 		if at.sw.FlowControl != switchagent.FlowCBFC {
 			return 0
 		}
 		return float64(at.port.Credits.Buffer)
 	}},
-	{"ecn.kmin", "ECN kmin", []Quantity{QueueBytes}, func(at *referencePlace) float64 {
+	{"ecn.kmin", "ECN kmin", []Quantity{QueueBytes}, func(at *referencePoint) float64 {
 		if at.sw.ECN.Mode != switchagent.ECNRED {
 			return 0
 		}
 		kmin, _ := at.ecn()
 		return kmin
 	}},
-	{"ecn.kmax", "ECN kmax", []Quantity{QueueBytes}, func(at *referencePlace) float64 {
+	{"ecn.kmax", "ECN kmax", []Quantity{QueueBytes}, func(at *referencePoint) float64 {
 		_, kmax := at.ecn()
 		return kmax
 	}},
-	{"cnm.ecn_threshold", "Q_ECN", []Quantity{QueueBytes}, func(at *referencePlace) float64 {
+	{"cnm.ecn_threshold", "Q_ECN", []Quantity{QueueBytes}, func(at *referencePoint) float64 {
 		if !at.cnm {
 			return 0
 		}
 		return float64(at.port.QECN)
 	}},
-	{"cnm.threshold", "Q_CNM", []Quantity{QueueBytes}, func(at *referencePlace) float64 {
+	{"cnm.threshold", "Q_CNM", []Quantity{QueueBytes}, func(at *referencePoint) float64 {
 		if !at.cnm {
 			return 0
 		}
 		return float64(at.sw.CNM.QCNM) // 0: dynamic
 	}},
-	{"tcd.q_len", "q_len", []Quantity{QueueBytes}, func(at *referencePlace) float64 {
+	{"tcd.q_len", "q_len", []Quantity{QueueBytes}, func(at *referencePoint) float64 {
 		if at.sw.Detector != switchagent.DetectorTCD {
 			return 0
 		}
@@ -88,20 +88,20 @@ var referables = []referable{
 	{
 		"line", "line rate",
 		[]Quantity{Throughput, SendingRate},
-		func(at *referencePlace) float64 { return float64(at.env.LineRate) },
+		func(at *referencePoint) float64 { return float64(at.env.LineRate) },
 	},
-	{"payload", "line rate, payload", []Quantity{Throughput, SendingRate}, func(at *referencePlace) float64 {
+	{"payload", "line rate, payload", []Quantity{Throughput, SendingRate}, func(at *referencePoint) float64 {
 		return float64(at.env.LineRate) * float64(at.env.MTU) / float64(at.env.LineMTU)
 	}},
 	{
 		"constant_rate", "constant rate",
 		[]Quantity{Throughput, SendingRate},
-		func(at *referencePlace) float64 { return float64(at.flow.Extra().ConstantRate) },
+		func(at *referencePoint) float64 { return float64(at.flow.Extra().ConstantRate) },
 	},
 }
 
 // lossless returns a level of PFC, or 0 if PFC does not apply to data.
-func (at *referencePlace) lossless(level units.Bytes) float64 {
+func (at *referencePoint) lossless(level units.Bytes) float64 {
 	if at.sw.FlowControl != switchagent.FlowPFC || at.sw.PFC.Priorities>>at.data&1 == 0 {
 		return 0
 	}
@@ -109,7 +109,7 @@ func (at *referencePlace) lossless(level units.Bytes) float64 {
 }
 
 // ecn returns the thresholds at which the port marks data, or 0 if it uses other thresholds or none.
-func (at *referencePlace) ecn() (kmin, kmax float64) {
+func (at *referencePoint) ecn() (kmin, kmax float64) {
 	e := &at.sw.ECN
 	if e.Mode != switchagent.ECNRED && e.Mode != switchagent.ECNStep || e.Priorities>>at.data&1 == 0 || at.port.Unmarked ||
 		at.sw.Detector == switchagent.DetectorTCD && !at.sw.TCD.RED {
@@ -211,29 +211,29 @@ func (u *Setup) references(panels []Panel, views []PanelView) {
 				switches = SwitchSettings(s, u.Needs)
 				ports = ResolveThresholds(s.Topology, switches).Ports
 			}
-			place := u.referencePlace(from, switches, ports)
-			if place == nil {
+			point := u.referencePoint(from, switches, ports)
+			if point == nil {
 				continue
 			}
-			to.Reference = setting.level(place) / by
-			if setting.name == "pfc.xoff" && place.sw.PFC.Alpha > 0 && from.Reference.Label == "" {
+			to.Reference = setting.level(point) / by
+			if setting.name == "pfc.xoff" && point.sw.PFC.Alpha > 0 && from.Reference.Label == "" {
 				to.ReferenceLabel = "XOFF at most"
 			}
 		}
 	}
 }
 
-// referencePlace returns the subject of a series; nil if no flow has its tag.
-func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings,
+// referencePoint returns the subject of a series; nil if no flow has its tag.
+func (u *Setup) referencePoint(series *Series, switches []*switchagent.Settings,
 	ports []switchagent.Thresholds,
-) *referencePlace {
+) *referencePoint {
 	s := u.Scenario
 	if series.Tag == "" {
 		data := s.Host.DataPriority
 		if series.Priority > 0 {
 			data = series.Priority - 1
 		}
-		return &referencePlace{
+		return &referencePoint{
 			sw: switches[slices.Index(s.Topology.Switch, s.Topology.Ports[series.Port].Node)], port: ports[series.Port],
 			data: data, cnm: u.Needs.CNM,
 		}
@@ -242,7 +242,7 @@ func (u *Setup) referencePlace(series *Series, switches []*switchagent.Settings,
 	if at < 0 {
 		return nil
 	}
-	return &referencePlace{flow: &s.Flows[at], env: u.Flows[at].Env}
+	return &referencePoint{flow: &s.Flows[at], env: u.Flows[at].Env}
 }
 
 // label returns the text at the reference's line.

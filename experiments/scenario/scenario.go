@@ -12,14 +12,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Scenario is a resolved scenario: everything that a run needs except the controller's name and the seed.
+// Scenario represents a resolved scenario: everything that a run needs except the controller's name and the seed.
 type Scenario struct {
 	Name        string
 	Description string
 	Topology    *topologies.Plan
 	Switch      switchagent.Settings
 	Host        hostagent.Settings
-	// Controllers are the names of the congestion controls and variants to run if the user names none.
+	// Controllers names the congestion controls and variants to run if the user names none.
 	Controllers []string
 	Variants    []Variant
 	// Catalog resolves names of congestion controls: the built-in ones, and those from files.
@@ -30,7 +30,7 @@ type Scenario struct {
 	// Flows holds the listed flows, followed by those of Workloads, drawn with Seed.
 	Flows     []Flow
 	Workloads []Workload
-	// Duration is when the run stops. With Drain it continues until all flows with a size have ended and every queue
+	// Duration sets when the run stops. With Drain it continues until all flows with a size have ended and every queue
 	// is empty, but at most for DrainLimit.
 	Duration   vtime.Time
 	Drain      bool
@@ -57,17 +57,17 @@ type Scenario struct {
 	drawn   uint64 // the seed of the other flows
 	// Recipe holds the files and settings from which the scenario was read; nil: it was not read from files.
 	Recipe *Recipe
-	// Origin is the time of the run's start on the clock of the file that its flows come from.
+	// Origin holds the time of the run's start on the clock of the file that its flows come from.
 	Origin vtime.Time
 }
 
-// Span is a labelled interval of virtual time.
+// Span represents a labelled interval of virtual time.
 type Span struct {
 	From, To vtime.Time
 	Label    string
 }
 
-// Flow is one flow: a message from one host to another.
+// Flow represents one flow: a message from one host to another.
 type Flow struct {
 	Tag         string
 	Source      topologies.NodeID
@@ -76,7 +76,7 @@ type Flow struct {
 	Start       vtime.Time  // vtime.Never: it waits for other flows
 	// Extras holds settings that few flows have; nil: none. Flows may share them.
 	Extras *FlowExtras
-	// ExpectUnfinished says that the flow may outlast the run without a warning.
+	// ExpectUnfinished is true if the flow may outlast the run without a warning.
 	ExpectUnfinished bool
 	// Pair holds the interfaces of the flow's ends. The scenario sets those of Named; topologies.Pairs chooses the
 	// others.
@@ -92,13 +92,13 @@ func (f *Flow) Waits() bool { return f.Start == vtime.Never }
 // FlowExtras holds settings that few flows have. Only listed flows may have any besides Own.
 type FlowExtras struct {
 	Own
-	// Jitter is the upper bound of the random delay of the start; Start includes the delay.
+	// Jitter limits the random delay of the start; Start includes the delay.
 	Jitter vtime.Time
-	// Via are switches that the flow's path must include; empty: ECMP chooses.
+	// Via lists switches that the flow's path must include; empty: ECMP chooses.
 	Via []topologies.NodeID
-	// QPVia are switches that its QPs' paths must also include, one for each QP in turn.
+	// QPVia lists switches that its QPs' paths must also include, one for each QP in turn.
 	QPVia []topologies.NodeID
-	// StartRate is the initial rate and target of the controller, as if it had converged; 0: the controller chooses.
+	// StartRate sets the initial rate and target of the controller, as if it had converged; 0: the controller chooses.
 	StartRate units.Rate
 	// ConstantRate paces the flow at this rate without congestion control; 0: use the controller.
 	ConstantRate units.Rate
@@ -108,13 +108,13 @@ type FlowExtras struct {
 
 // Own holds the settings by which a flow, or a workload's flows, override the run's. The zero Own overrides nothing.
 type Own struct {
-	// CC is the name of the congestion control; empty: the run's.
+	// CC names the congestion control; empty: the run's.
 	CC string
-	// QPs are the queue pairs that carry the flow.
+	// QPs describes the queue pairs that carry the flow.
 	QPs QPs
-	// Priority is 1 + the priority of its data; 0: the hosts'.
+	// Priority holds 1 + the priority of its data; 0: the hosts'.
 	Priority uint8
-	// Traits are the settings of its sender at the NIC.
+	// Traits holds the settings of its sender at the NIC.
 	hostagent.Traits
 }
 
@@ -167,7 +167,7 @@ func (s *Scenario) dataOf(host uint8) (set uint8) {
 // its last QP does.
 type QPs struct {
 	Count int // 0: one
-	// Message is the size of the messages that the QPs send in turn; 0: each sends an equal share of the flow's
+	// Message sets the size of the messages that the QPs send in turn; 0: each sends an equal share of the flow's
 	// packets.
 	Message units.Bytes
 }
@@ -219,26 +219,26 @@ func (f *Flow) own() Own {
 
 // Sampling sets what a run records over time.
 type Sampling struct {
-	// Interval is the time between two samples of ports and rates.
+	// Interval sets the time between two samples of ports and rates.
 	Interval vtime.Time
-	// Ports are the sampled ports, by "node:peer" pairs; empty: every switch port.
+	// Ports lists the sampled ports, by "node:peer" pairs; empty: every switch port.
 	Ports []topologies.PortID
-	// Flows are the tags of flows whose rates are sampled; empty: every flow, or none with NoFlows.
+	// Flows lists the tags of flows whose rates are sampled; empty: every flow, or none with NoFlows.
 	Flows   []string
 	NoFlows bool
 }
 
-// Panel is one plot of the report, controllers side by side.
+// Panel describes one plot of the report, controllers side by side.
 type Panel struct {
 	Title string
 	Note  string // a line under the title; empty: none
-	// Window is the averaging time of pauses and throughput, in whole sampling intervals; 0: one interval.
+	// Window sets the averaging time of pauses and throughput, in whole sampling intervals; 0: one interval.
 	Window vtime.Time
 	Log    bool // logarithmic scale; values of 0 are drawn at its lower end
 	Series []Series
 }
 
-// Quantity is the quantity that a series plots.
+// Quantity names the quantity that a series plots.
 type Quantity string
 
 // Quantities.
@@ -251,12 +251,12 @@ const (
 	CongestedMarks    Quantity = "ce"      // packets marked CE per second by a port
 	UndeterminedMarks Quantity = "ue"      // packets marked UE per second by a port (TCD)
 	PortState         Quantity = "state"   // TCD's state of a port: 0 not congested, 1 undetermined, 2 congested
-	// Collective is the number, from 1, of the collective operation of a tag that is in progress; 0: none is. Only
+	// Collective plots the number, from 1, of the collective operation of a tag that is in progress; 0: none. Only
 	// default panels show it.
 	Collective Quantity = "collective"
 )
 
-// Series is one line of a panel.
+// Series describes one line of a panel.
 type Series struct {
 	Label     string
 	Quantity  Quantity

@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Setup is a scenario resolved for one congestion control and one seed. It holds everything that decides the results
-// of a run.
+// Setup represents a scenario resolved for one congestion control and one seed. It holds everything that decides the
+// results of a run.
 type Setup struct {
 	Scenario *Scenario // with the variant's settings and the flows drawn with Seed
 	Name     string    // of the congestion control or variant
@@ -30,7 +30,7 @@ type Setup struct {
 	more map[int32][]int32 // the engine's numbers of QPs, by flow
 }
 
-// QPSetup is one QP of a flow.
+// QPSetup describes one QP of a flow.
 type QPSetup struct {
 	Flow  int32
 	Size  units.Bytes // 0: unbounded
@@ -209,9 +209,9 @@ func (u *Setup) Features() plane.Features {
 	return features
 }
 
-// Resolution is the resolved form of a scenario under a controller and a seed.
+// Resolution represents the resolved form of a scenario under a controller and a seed.
 type Resolution struct {
-	// Configuration is the scenario with every default filled in and all of the user's settings applied.
+	// Configuration holds the scenario with every default filled in and all of the user's settings applied.
 	Configuration View        `json:"configuration"`
 	Constants     []constants `json:"controller_constants"`
 	Paths         []flowPath  `json:"paths"` // of each listed flow
@@ -228,7 +228,7 @@ type constants struct {
 	Values      map[string]string `json:"values"`
 }
 
-// flowPath is the path of a flow, and the UDP source port that makes ECMP choose it. If load balancing spreads its
+// flowPath holds the path of a flow, and the UDP source port that makes ECMP choose it. If load balancing spreads its
 // packets, it holds the nodes that they may pass.
 type flowPath struct {
 	Port uint16   `json:"udp_source_port"`
@@ -365,7 +365,7 @@ func (s *Scenario) QPPortsOf(seed uint64) func(flow, qp int) (paths.Ports, error
 	}
 }
 
-// HPCCFirstPort is the source port of a host's first flow in HPCC's simulator; its other flows follow in order of
+// HPCCFirstPort holds the source port of a host's first flow in HPCC's simulator; its other flows follow in order of
 // their starts.
 const HPCCFirstPort = 10000
 

@@ -22,7 +22,7 @@ import (
 // maxDuration limits a run. Virtual time counts picoseconds, and a wrong unit would keep a machine busy for days.
 const maxDuration = 3600 * vtime.Second
 
-// lossyTimeout is the default retransmission timeout of a scenario whose data may be lost.
+// lossyTimeout sets the default retransmission timeout of a scenario whose data may be lost.
 const lossyTimeout = vtime.Millisecond
 
 // NamePattern matches valid names of scenarios. A name is also that of a folder of results.
@@ -63,7 +63,7 @@ type Reading struct {
 	Quick bool     // apply the scenario's quick changes
 	Sets  []string // of --set; applied after the quick changes
 	Live  bool     // for a live fabric, which needs neither flows nor a duration
-	// Controllers are congestion controls that the user names beside the scenario. Files among them, relative to the
+	// Controllers names congestion controls that the user names beside the scenario. Files among them, relative to the
 	// working directory, join the scenario's catalog.
 	Controllers []string
 	// Count draws only the first flow of each workload and counts the others, for lists. Scenario.FlowCount returns

@@ -176,15 +176,15 @@ func describeHeadroom(b *strings.Builder, ports []portKind, pfc *switchagent.PFC
 		rate  units.Rate
 		delay vtime.Time
 	}
-	told := map[cable]bool{}
+	reported := map[cable]bool{}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  rate\tdelay\tcable\tpast XOFF\town\tPFC\tpeer\tresponse\tsum")
 	for i := range ports {
 		c := &ports[i].cable
-		if told[cable{c.Rate, c.Delay}] {
+		if reported[cable{c.Rate, c.Delay}] {
 			continue
 		}
-		told[cable{c.Rate, c.Delay}] = true
+		reported[cable{c.Rate, c.Delay}] = true
 		f := c.InFlight(pfc)
 		fmt.Fprintf(t, "  %v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\t%v\n", c.Rate, c.Delay, f.Cable, f.PastXOFF, f.Sending, f.PFC,
 			f.Peer, f.Response, f.Sum())

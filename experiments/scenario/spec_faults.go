@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Fault is a fault that occurs at a virtual time, once or repeatedly.
+// Fault describes a fault that occurs at a virtual time, once or repeatedly.
 type Fault struct {
 	Name string // empty: none
 	settings.Occurrence
@@ -26,11 +26,11 @@ type Fault struct {
 
 // keys returns the keys of a fault.
 func (f *Fault) keys() keys.Table {
-	return slices.Concat(f.placeKeys(), settings.FaultTimes(&f.Occurrence), settings.Fault(&f.Effect))
+	return slices.Concat(f.positionKeys(), settings.FaultTimes(&f.Occurrence), settings.Fault(&f.Effect))
 }
 
-// placeKeys returns the keys for the name and place of a fault.
-func (f *Fault) placeKeys() keys.Table {
+// positionKeys returns the keys for the name and position of a fault.
+func (f *Fault) positionKeys() keys.Table {
 	return keys.Table{
 		keys.Matching("name", &f.Name, tagName, "a fault's name may have only letters, digits and _ . + / -").Means(
 			"name for `--set faults.NAME.at=2ms`; without it, use the item's index"),
@@ -58,7 +58,7 @@ func (d *decoder) faults(v *yamlspec.Value) {
 func (d *decoder) fault(v *yamlspec.Value) {
 	m := v.Mapping()
 	f := Fault{Effect: settings.NewEffect("")}
-	f.placeKeys().Read(m)
+	f.positionKeys().Read(m)
 	d.occurrence(m, &f)
 	link, host := m.Get("link"), m.Get("host")
 	switch {
@@ -119,7 +119,7 @@ func (d *decoder) faultyNICs(name yamlspec.Name) []topologies.PortID {
 	return ports
 }
 
-// faultKind reads the kind of a fault, which is the only key of a kind that it has.
+// faultKind reads the kind of a fault, the only key of a kind that it may have.
 func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, ofLink bool) {
 	var kinds []string
 	for i := range settings.Faults {

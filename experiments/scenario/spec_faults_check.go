@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// checkOverlap reports a fault that occurs while another of its kind is active at the same place and ends later.
+// checkOverlap reports a fault that occurs while another of its kind is active at the same position and ends later.
 func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
 	for i := range d.s.Faults {
 		g := &d.s.Faults[i]

@@ -136,8 +136,8 @@ func TestFaultMistakes(t *testing.T) {
 	}
 }
 
-// TestRetransmitTimeout: where a frame may be lost, or refused by go-back-N as others overtake it, flows get a timeout
-// unless they have been given one; variants that have host settings of their own, too.
+// TestRetransmitTimeout checks that flows get a default timeout if a frame may be lost, or refused by go-back-N because
+// others overtake it. Variants with their own host settings get it too.
 func TestRetransmitTimeout(t *testing.T) {
 	const fault = "  - {at: 1ms, link: \"leaf0:spine0\", loss: 1}\n"
 	ms := vtime.Millisecond

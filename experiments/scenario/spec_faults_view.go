@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// FaultView is the resolved form of a fault in a View: its name, kind, times, links (each by one of its ports,
+// FaultView holds the resolved form of a fault in a View: its name, kind, times, links (each by one of its ports,
 // "node:peer"), one_way, hosts, and effect. Package settings defines the fields of its times and effect.
 type FaultView struct{ json.RawMessage }
 

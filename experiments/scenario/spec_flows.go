@@ -17,7 +17,7 @@ import (
 // DCON paper's section 6.2 have 10 000.
 const maxFlows = 4_000_000
 
-// Unbounded is the size in a scenario of a flow that sends until the run ends.
+// Unbounded replaces the size of a flow that sends until the run ends.
 const Unbounded = "unbounded"
 
 func (d *decoder) flows(v *yamlspec.Value) {
@@ -26,7 +26,7 @@ func (d *decoder) flows(v *yamlspec.Value) {
 	}
 }
 
-// flowEntry is one entry of flows: count flows from each sender to each receiver, interval apart.
+// flowEntry represents one entry of flows: count flows from each sender to each receiver, interval apart.
 type flowEntry struct {
 	Flow
 	extras   FlowExtras
@@ -213,7 +213,7 @@ func (d *decoder) checkRates(m *yamlspec.Mapping, x *FlowExtras) {
 	}
 }
 
-// ownController is the key of the congestion control of a flow or workload.
+// ownController names the key of the congestion control of a flow or workload.
 const ownController = "cc"
 
 // MostQPs limits the QPs of a flow, as NCCL's NCCL_IB_QPS_PER_CONNECTION does.
@@ -249,7 +249,7 @@ func (d *decoder) own(m *yamlspec.Mapping, own *Own) {
 	}
 }
 
-// end is a host, or one of its interfaces.
+// end represents a host, or one of its interfaces.
 type end struct {
 	host  topologies.NodeID
 	place uint8

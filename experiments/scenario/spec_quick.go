@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// quickSuffix is appended to a scenario's name in its quick form, so that its results do not replace the full ones.
+// quickSuffix follows a scenario's name in its quick form, so that its results do not replace the full ones.
 const quickSuffix = "-quick"
 
 // applyQuick applies the changes that the scenario lists under "quick", by paths as for --set. The quick form has the

@@ -16,7 +16,7 @@ import (
 // noFlows selects no flows in the list of sampled tags.
 const noFlows = "none"
 
-// samplesPerRun is the default number of samples in a run.
+// samplesPerRun sets the default number of samples in a run.
 const samplesPerRun = 1000
 
 func (d *decoder) sampling(v *yamlspec.Value) {
@@ -292,7 +292,7 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 	return s, ok
 }
 
-// allPorts is the name of AllPorts in a scenario.
+// allPorts names AllPorts in a scenario.
 const allPorts = "all"
 
 // seriesPort returns the one switch port that v names.

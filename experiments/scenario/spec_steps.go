@@ -67,7 +67,7 @@ func placed(hosts []int, racks []int32, placement string, random workload.Stream
 	return order
 }
 
-// step is a step before ranks are assigned to hosts.
+// step represents a step before ranks are assigned to hosts.
 type step struct {
 	collective.Step
 	root topologies.NodeID // of a broadcast

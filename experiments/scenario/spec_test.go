@@ -109,7 +109,8 @@ func TestCreditPeriods(t *testing.T) {
 	}
 }
 
-// The experiment of the DCON paper's sections 3.1 and 6.1.1; what those leave open is in docs/schemes/dcon.md.
+// TestDCONBurst checks the experiment of the DCON paper's sections 3.1 and 6.1.1; docs/schemes/dcon.md discusses the
+// details that the paper leaves open.
 func TestDCONBurst(t *testing.T) {
 	s := mustLoad(t, "dcon-burst")
 	p := s.Topology
@@ -122,8 +123,8 @@ func TestDCONBurst(t *testing.T) {
 		sw.PFC.Alpha != 0 || sw.CNM.QECN != 200*units.KB || sw.CNM.QCNM != 0 || sw.ECN.KMax != 200*units.KB {
 		t.Errorf("switch %+v", sw)
 	}
-	// The paper's switches are what the defaults come to at its rate, but for the headroom, which is less where the cable
-	// needs less.
+	// The paper's switches are what the defaults come to at its rate, but for the headroom, which is less where the
+	// cable needs less.
 	defaults := switchagent.Default()
 	stated := ResolveThresholds(p, EverySwitch(p, &sw))
 	for i, got := range ResolveThresholds(p, EverySwitch(p, &defaults)).Ports {
@@ -220,7 +221,8 @@ func TestSettings(t *testing.T) {
 	testenv.Golden(t, "testdata/settings.golden", err.Error()+"\n")
 }
 
-// Controllers and their constants are judged by the registry, whose words are its own, and shown where they stand.
+// TestControllers checks that the registry judges controllers and their constants, and that its errors have the
+// position in the file.
 func TestControllers(t *testing.T) {
 	const start = "topology: star\nflows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n"
 	for text, want := range map[string]string{
@@ -263,7 +265,7 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// TestEnd: what says how a run ends, and what it may come to without a warning.
+// TestEnd checks the keys for the end of a run, and for results without a warning.
 func TestEnd(t *testing.T) {
 	const start = "topology: star\nflows: [{tag: one, from: h0, to: h1, size: 1MB}]\n"
 	for text, want := range map[string]string{
@@ -332,7 +334,8 @@ func TestDerivedConstants(t *testing.T) {
 	}
 }
 
-// Hosts do what the controller needs of them, and nothing more; the path counts what that adds to packets.
+// TestHostSettings checks that hosts have exactly the settings that the controller needs, and that the path includes
+// the resulting headers.
 func TestHostSettings(t *testing.T) {
 	s := mustLoad(t, "incast")
 	for name, change := range map[string]func(h *hostagent.Settings){
@@ -358,8 +361,8 @@ func TestHostSettings(t *testing.T) {
 		if got := *HostSettings(own, spec.Needs); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
-		// 58 B around a payload of 1000 and 24 B of line around a frame; 42 B of telemetry, or 8 of a timestamp, in data and
-		// in ACKs. Two links of 40 Gb/s and 1 us each way.
+		// 58 B around a payload of 1000 and 24 B of line around a frame; 42 B of telemetry, or 8 of a timestamp, in
+		// data and in ACKs. Two links of 40 Gb/s and 1 us each way.
 		line, rtt := int64(1082), 4*vtime.Microsecond+2*200*(1082+86)
 		switch {
 		case name == "hpcc":
@@ -427,8 +430,8 @@ duration: 1ms
 	}
 }
 
-// TestCNPInterval: receivers tell of marks as often as those of the simulator that the controller's constants are of,
-// unless the scenario says how often.
+// TestCNPInterval checks that receivers send CNPs as often as those of the simulator that the controller's constants
+// come from, unless the scenario sets the interval.
 func TestCNPInterval(t *testing.T) {
 	const us = vtime.Microsecond
 	for _, c := range []struct {
@@ -445,9 +448,9 @@ func TestCNPInterval(t *testing.T) {
 		{[]string{"cc.dcqcn.profile=b", "host.cnp_interval=auto"}, map[string]vtime.Time{"dcqcn": 0}},
 		{[]string{"host.cnp_interval=0s"}, map[string]vtime.Time{"dcqcn": 0, "dcon": 0}},
 		{
-			[]string{"controllers=[{name: nic, cc: dcqcn, set: {profile: b}}, {name: told, cc: dcqcn, set: {profile: b}, " +
+			[]string{"controllers=[{name: nic, cc: dcqcn, set: {profile: b}}, {name: notified, cc: dcqcn, set: {profile: b}, " +
 				"host: {cnp_interval: 4us}}, {name: high, cc: dcqcn, set: {profile: b}, host: {control_priority: 7}}]"},
-			map[string]vtime.Time{"dcqcn": 50 * us, "nic": 0, "told": 4 * us, "high": 0},
+			map[string]vtime.Time{"dcqcn": 50 * us, "nic": 0, "notified": 4 * us, "high": 0},
 		},
 	} {
 		s := mustLoad(t, "incast", c.sets...)

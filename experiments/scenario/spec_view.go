@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// View is a resolved scenario for programs. It has names instead of indexes, units in the names of the JSON fields,
-// and every default filled in. Durations are virtual nanoseconds.
+// View represents a resolved scenario in structured output. It has names instead of indexes, units in the names of the
+// JSON fields, and every default filled in. Durations are virtual nanoseconds.
 type View struct {
 	Name        string                       `json:"name"`
 	Description string                       `json:"description,omitempty"`
@@ -35,7 +35,7 @@ type View struct {
 	Seed        uint64                       `json:"seed"`
 	Sample      SampleView                   `json:"sample"`
 	Report      []PanelView                  `json:"report,omitempty"`
-	// ReportDefault says that a run chose the panels by its measurements, because the scenario names none.
+	// ReportDefault is true if a run chose the panels by its measurements, because the scenario names none.
 	ReportDefault bool                     `json:"report_default,omitempty"`
 	LookAt        []string                 `json:"look_at,omitempty"`
 	Spans         []SpanView               `json:"spans,omitempty"`
@@ -92,7 +92,7 @@ type FlowView struct {
 type OwnView struct {
 	CC  string  `json:"cc,omitempty"` // congestion control
 	QPs *QPView `json:"qps,omitempty"`
-	// Priority is absent if it is the hosts' data priority.
+	// Priority: absent if it is the hosts' data priority.
 	Priority *int       `json:"priority,omitempty"`
 	Weight   int        `json:"weight,omitempty"` // absent: 1
 	Stop     float64    `json:"stop_ns,omitempty"`
@@ -179,8 +179,8 @@ type SeriesView struct {
 	Quantity Quantity `json:"quantity"`
 	Subject  string   `json:"subject"`
 	Priority *uint8   `json:"priority,omitempty"` // absent: all priorities of data
-	// Reference is the level to draw; 0: none. The level of a setting (ReferenceTo) comes from the run, so the view of
-	// a scenario without a controller has none.
+	// Reference holds the level to draw; 0: none. The level of a setting (ReferenceTo) comes from the run, so the view
+	// of a scenario without a controller has none.
 	Reference      float64 `json:"reference,omitempty"`
 	ReferenceTo    string  `json:"reference_to,omitempty"`
 	ReferenceLabel string  `json:"reference_label,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// workloadKind is a key that sets the kind of a workload.
+// workloadKind describes a key that sets the kind of a workload.
 type workloadKind struct {
 	key, doc string
 	// keys returns the keys of the mapping, and example shows one. nil: the value names a file.

@@ -36,7 +36,7 @@ func (e *workloadEntry) keys() keys.Table {
 	return slices.Concat(t, e.kindKeys(), e.own.Keys())
 }
 
-// kindKeys returns the keys that say what kind of workload it is.
+// kindKeys returns the keys that set the kind of a workload.
 func (e *workloadEntry) kindKeys() (t keys.Table) {
 	for i := range workloadKinds {
 		kind := &workloadKinds[i]
@@ -66,7 +66,7 @@ func (e *workloadEntry) sizeKeys() keys.Table {
 	}
 }
 
-// pairKeys returns the keys that say between which hosts the flows of a rule are.
+// pairKeys returns the keys that select the hosts of a rule's flows.
 func (e *workloadEntry) pairKeys() keys.Table {
 	return keys.Table{
 		keys.Names("from").Usually("all hosts").Means("possible senders"),
@@ -124,7 +124,7 @@ func (e *workloadEntry) permutationKeys() keys.Table {
 	return slices.Concat(e.sizeKeys(), hosts, e.roundKeys())
 }
 
-// rankKeys returns the keys that say who takes part in a workload whose flows wait.
+// rankKeys returns the keys that select the participants of a workload with dependent flows.
 func (e *workloadEntry) rankKeys() keys.Table {
 	return keys.Table{
 		keys.Names("ranks").Usually("every host").Means("hosts, rank by rank"),

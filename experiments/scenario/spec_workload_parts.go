@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostLoad is the maximum load of a workload. A larger number is likely a percentage without its sign.
+// mostLoad limits the load of a workload. A larger number is likely a percentage without its sign.
 const mostLoad = 2
 
 // sizes resolves size, which applies to all flows, or sizes: a built-in distribution's name, or a file relative to the

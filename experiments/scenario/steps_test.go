@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestPlacements: ranks are at the hosts that the placement says, and random ones at those of the seed.
+// TestPlacements checks that ranks are at the hosts of the placement, and random ones at those of the seed.
 func TestPlacements(t *testing.T) {
 	hostsOf := func(placement string, seed int) string {
 		s, err := Parse("x.yaml", fmt.Appendf(nil, `
@@ -151,7 +151,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// TestChakraFiles: a trace a rank, of as many ranks as there are from 0 on; one that is missed in between is named.
+// TestChakraFiles checks traces with one file for each rank, from 0 on. A missing one in between is named.
 func TestChakraFiles(t *testing.T) {
 	attribute := func(name string, value uint64) []byte {
 		a := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), name)

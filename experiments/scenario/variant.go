@@ -19,11 +19,11 @@ import (
 // AllControllers names every congestion control of the registry.
 const AllControllers = "all"
 
-// Variant is a congestion control with settings of its own, which a scenario runs beside other controllers.
+// Variant describes a congestion control with settings of its own, which a scenario runs beside other controllers.
 type Variant struct {
 	Name string // of its run; differs from all names in the registry
 	CC   string // name of the congestion control
-	// Constants are its own constants, by parameter name; they override the scenario's for the congestion control.
+	// Constants holds its own constants, by parameter name; they override the scenario's for the congestion control.
 	Constants map[string]string
 	// Switch and Balancing hold the switch settings of its run; nil: the scenario's.
 	Switch    *switchagent.Settings

@@ -201,7 +201,7 @@ func (w *warner) used() (set uint8) {
 	return set
 }
 
-// cnmPriority is the priority of CNMs.
+// cnmPriority holds the priority of CNMs.
 const cnmPriority = 7
 
 // carries returns a sentence on the priorities of the run's packets.

@@ -153,8 +153,8 @@ func TestWarningsOfACKs(t *testing.T) {
 	}
 }
 
-// A cycle of buffers that routes can close is told of with its queues, where the data is lossless and its senders'
-// routes do.
+// TestWarningsOfCycles checks that a cycle of buffers that routes can close is reported with its queues, if the data is
+// lossless and its senders' routes close it.
 func TestWarningsOfCycles(t *testing.T) {
 	const bounces = "the routes from 150us on allow a cyclic buffer dependency: leaf2:spine0 > spine0:leaf3 > leaf3:spine1 > spine1:leaf2."
 	ring := func(flows string) string {
@@ -227,7 +227,7 @@ func TestWarningsOfTrimming(t *testing.T) {
 	}
 }
 
-// A low timeout that takes the place of none has been set in vain.
+// TestWarningsOfTimeouts checks the warning about an rto_low without effect, because it is not below the timeout.
 func TestWarningsOfTimeouts(t *testing.T) {
 	for host, want := range map[string]string{
 		"{recovery: selective, retransmit_timeout: 60us}":                              "",
@@ -245,7 +245,8 @@ func TestWarningsOfTimeouts(t *testing.T) {
 	}
 }
 
-// Trimming that can cut nothing is refused, and what has no effect under a recovery.
+// TestRecoveryThatCannotBe checks that trimming without anything to cut is refused, as are settings without effect
+// under a recovery.
 func TestRecoveryThatCannotBe(t *testing.T) {
 	for set, want := range map[string]string{
 		"switch.trim=true": "switch.trim has no effect: it cuts lossy data, but data has priority 3, which is lossless",
@@ -264,8 +265,8 @@ func TestRecoveryThatCannotBe(t *testing.T) {
 	}
 }
 
-// The cap that auto stands for fills the longest path: at 40 Gb/s six hops of 2 us each way are 24 us, and the frames'
-// own time on them comes on top.
+// TestCapIsTheLongestPath checks that an automatic cap fills the longest path: at 40 Gb/s six hops of 2 us each way are
+// 24 us, plus the frames' own time on them.
 func TestCapIsTheLongestPath(t *testing.T) {
 	s := mustLoad(t, "irn-fattree")
 	own, _, spec, err := s.Under("irn")
@@ -280,10 +281,12 @@ func TestCapIsTheLongestPath(t *testing.T) {
 	}
 }
 
-// TestReorderTolerance: auto is IRN's 1 on one path; on several it is what a bandwidth-delay product of the path and
-// the queues of its two chosen ports hold, in packets, or three quarters of the cap where frames can be dropped;
-// trimmed packets make gaps say nothing. A threshold far below is warned of. The path: 100 Gb/s, 4 links of 1 us each
-// way, at which a packet of 1082 bytes and an ACK of 86 take 0.08 ns a byte: 8374 ns, or 96.7 packets.
+// TestReorderTolerance checks the automatic tolerance. On one path it is 1, as in IRN. On several paths it covers, in
+// packets, the bandwidth-delay product and the queues of the path's two chosen ports, or three quarters of the cap if
+// frames can be dropped. Trimmed packets make gaps meaningless. A much lower threshold gets a warning.
+//
+// The path: 100 Gb/s, 4 links of 1 us each way, at which a packet of 1082 bytes and an ACK of 86 take 0.08 ns a byte:
+// 8374 ns, or 96.7 packets.
 func TestReorderTolerance(t *testing.T) {
 	const lossy = "switch={pfc: {priorities: []}, lossy_limit: 100KB, "
 	for _, c := range []struct {
@@ -330,7 +333,7 @@ func TestReorderTolerance(t *testing.T) {
 	}
 }
 
-// A flow that sends what it is granted has no rate to begin with.
+// TestWarningsOfGrants checks the warning about a start rate of flows that send what they are granted.
 func TestWarningsOfGrants(t *testing.T) {
 	for name, want := range map[string]string{
 		"dcqcn": "",
@@ -403,7 +406,8 @@ func TestWarningsOfPrograms(t *testing.T) {
 	}
 }
 
-// Settings that cannot act under any congestion control of the run, nor of the scenario, are told of with why.
+// TestWarningsOfIdleSettings checks that settings that have no effect under any congestion control, of the run or of
+// the scenario, are reported with the reason.
 func TestWarningsOfIdleSettings(t *testing.T) {
 	for _, c := range []struct{ controller, set, want string }{
 		{"dcqcn", "switch={ecn: {kmin: 9KB, kmax: 90KB, pmax: 0.1}}", ""},
@@ -468,8 +472,8 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 	}
 }
 
-// Flows' priorities are what PFC, credits and ECN are on by default, of which nothing is to be said. Periods longer
-// than the run are none.
+// TestWarningsOfFlowsOfTheirOwn checks that flows' own priorities get no warning where PFC, credits and ECN apply by
+// default, and that on periods longer than the run get one.
 func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
 	const text = "name: own\ntopology: star\nduration: 1ms\ncontrollers: [dcqcn]\nflows:\n" +
 		"  - {tag: a, from: h0, to: h3, size: 1MB, priority: 2}\n" +

@@ -292,7 +292,7 @@ type Listing struct {
 	senders map[flowEnds]int // counts by tag and source
 }
 
-// flowEnds is the key by which Listing counts flows.
+// flowEnds identifies flows that Listing counts together.
 type flowEnds struct {
 	tag                 string
 	source, destination topologies.NodeID
@@ -440,8 +440,7 @@ func coreCapacity(plan *topologies.Plan, hosts []int) units.Rate {
 	return sum
 }
 
-// seedBits is the number of bits of the largest seed. It leaves room for programs that read a seed as a signed number
-// and add to it.
+// seedBits limits the bits of a seed. It leaves room for programs that read a seed as a signed number and add to it.
 const seedBits = 62
 
 // ParseSeed parses a seed, and rejects one of more than seedBits bits.

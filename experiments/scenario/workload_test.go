@@ -18,7 +18,7 @@ import (
 
 const workloadsFile = "testdata/workloads/all.yaml"
 
-// TestWorkloads: what a scenario with workloads resolves to, for people and for programs.
+// TestWorkloads checks the resolved form of a scenario with workloads, for people and for programs.
 func TestWorkloads(t *testing.T) {
 	s := mustLoad(t, workloadsFile)
 	var b bytes.Buffer
@@ -142,7 +142,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// flowsOf are a tag's flows, and the UDP source ports that a run gives them.
+// flowsOf returns a tag's flows, with the UDP source ports that a run gives them.
 func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	t.Helper()
 	for i := range s.Flows {
@@ -208,8 +208,8 @@ func TestWorkloadsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestListedFlowsAreIndependent: a listed flow's ports, interfaces and jitter stay what they are, whatever flows of
-// other tags or ends stand before it; flows of one tag and pair differ from each other, and another seed changes them.
+// TestListedFlowsAreIndependent checks that a listed flow's ports, interfaces and jitter do not depend on flows of
+// other tags or ends before it. Flows of one tag and pair differ from each other, and another seed changes them.
 func TestListedFlowsAreIndependent(t *testing.T) {
 	const base = "topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, ports_per_host: 2}}\nduration: 1ms\nflows:\n"
 	listed := []string{

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// WorkloadView is the resolved form of a workload in a View: its rule, from which the seed generates the flows, or its
-// file. Fields that do not apply to its kind are absent.
+// WorkloadView holds the resolved form of a workload in a View: its rule, from which the seed generates the flows, or
+// its file. Fields that do not apply to its kind are absent.
 type WorkloadView struct {
 	Tag      string      `json:"tag"`
 	Kind     string      `json:"kind"`
@@ -54,14 +54,14 @@ type WorkloadView struct {
 	Bytes units.Bytes `json:"payload_bytes"`
 }
 
-// SizesView is the resolved form of a size distribution in a View.
+// SizesView holds the resolved form of a size distribution in a View.
 type SizesView struct {
 	Name   string           `json:"name"`
 	Mean   float64          `json:"mean_bytes"`
 	Points []workload.Point `json:"points"`
 }
 
-// StepView is the resolved form of a step of a workload: a collective, a barrier, or a compute.
+// StepView holds the resolved form of a step of a workload: a collective, a barrier, or a compute.
 type StepView struct {
 	Collective string      `json:"collective,omitempty"`
 	Algorithm  string      `json:"algorithm,omitempty"`

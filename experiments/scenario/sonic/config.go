@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Table is a table of the configuration: rows by key, fields by name.
+// Table represents a table of the configuration: rows by key, fields by name.
 type Table map[string]map[string]string
 
 // Config holds the buffer, PFC and ECN settings of a configuration. Keys that name several ports are split.
@@ -26,7 +26,7 @@ type Config struct {
 	tables map[string]Table
 }
 
-// Port is a front-panel port.
+// Port represents a front-panel port.
 type Port struct {
 	Name  string
 	Speed int64 // Mb/s

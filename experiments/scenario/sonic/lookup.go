@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Lookup is a platform's pg_profile_lookup.ini: a port's lossless profile by its speed and cable. SONiC creates the
-// lossless rows of BUFFER_PG from it when ports come up, so a configuration may lack them.
+// Lookup represents a platform's pg_profile_lookup.ini: a port's lossless profile by its speed and cable. SONiC creates
+// the lossless rows of BUFFER_PG from it when ports come up, so a configuration may lack them.
 type Lookup map[lookupKey]map[string]string
 
 type lookupKey struct {

@@ -14,12 +14,12 @@ import (
 // mostSenders limits the senders of the scenario's first incast.
 const mostSenders = 8
 
-// headers is the maximum size of a packet's headers, from IP up.
+// headers holds the maximum size of a packet's headers, from IP up.
 const headers = 160
 
-// quantum is the quantum for a weight of 1. Schedulers share in proportion, and small quanta make short intervals
-// fair.
-const quantum = 100 // bytes
+// quantum sets the quantum, in bytes, for a weight of 1. Schedulers share in proportion, and small quanta make short
+// intervals fair.
+const quantum = 100
 
 // Scenario returns the text of a scenario, and notes on settings that it omits or changes. topology is a built-in's
 // name or a file's path, whose switches get the settings; without one, the scenario has a single switch with a host at

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// defaults are what sonic-buildimage gives an Arista-7050CX3-32S-C28S4 (BALANCED, t0) whose ports run at 100 Gb/s:
-// buffers_defaults_t0.j2 and pg_profile_lookup.ini of the platform, and the default qos_config.j2.
+// defaults returns the files that sonic-buildimage gives an Arista-7050CX3-32S-C28S4 (BALANCED, t0) with ports at 100
+// Gb/s: buffers_defaults_t0.j2 and pg_profile_lookup.ini of the platform, and the default qos_config.j2.
 func defaults(t testing.TB) (config, lookup []byte) {
 	t.Helper()
 	config, err := os.ReadFile("testdata/config_db.json")
@@ -40,8 +40,8 @@ func switches(config, lookup string) ([]*Switch, error) {
 	return all, err
 }
 
-// TestDefaults: the platform's defaults, each number as its template has it, make a scenario that can run and whose
-// switch has them.
+// TestDefaults checks that the platform's defaults make a scenario that can run, and that its switch has each number of
+// the templates.
 func TestDefaults(t *testing.T) {
 	config, lookup := defaults(t)
 	all, err := switches(string(config), string(lookup))
@@ -92,7 +92,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// small is a configuration with parts to replace.
+// small holds a configuration with parts to replace.
 const small = `{
 "PORT": {"Ethernet0": {"speed": "40000"}, "Ethernet4": {"speed": "40000"}, "Ethernet12": {"speed": "40000"}, "Ethernet8": {"speed": "40000", "admin_status": "down"}},
 "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet4": "40m", "Ethernet12": "5m"}},
@@ -189,7 +189,7 @@ func TestServicePorts(t *testing.T) {
 	}
 }
 
-// TestForms: what else a configuration may say.
+// TestForms checks other forms of a configuration.
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ name, old, with, text, note string }{
 		{
@@ -257,7 +257,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestMistakes: each names its place.
+// TestMistakes checks that each mistake is reported with its position.
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		{`"PORT": {`, `"PORT": [`, "line 2: invalid character"},
@@ -330,8 +330,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a file has, there is an error that says where, or a scenario that its reader does not refuse but
-// for what a scenario cannot have.
+// FuzzParse checks that any file gives either an error with a position, or a scenario that its reader accepts, unless
+// it has values that no scenario can have.
 func FuzzParse(f *testing.F) {
 	config, lookup := defaults(f)
 	f.Add(config, lookup)

@@ -49,7 +49,7 @@ type Watchdog struct {
 	Action          string // "drop" or "forward"
 }
 
-// Unsupported is the error for a port with well-formed settings that cannot be imported.
+// Unsupported reports a port with well-formed settings that cannot be imported.
 type Unsupported struct {
 	Port   Port
 	Reason string // without the port's name, so that equal reasons are equal
