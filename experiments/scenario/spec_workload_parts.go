@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -27,11 +28,15 @@ func (d *decoder) sizes(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry
 	case one != nil:
 		return workload.Fixed(int64(e.View.Size))
 	case of == nil:
-		v.Errorf("missing key %q", "sizes")
+		v.Errorf("missing key %q, one size for all flows, or %q, a distribution", "size", "sizes")
 		return nil
 	}
 	sizes, err := workload.BuiltinSizes(e.sizes)
 	if err != nil {
+		if _, wrong := units.ParseBytes(e.sizes); wrong == nil {
+			of.Errorf("sizes is a distribution: for one size write size: %s", e.sizes)
+			return nil
+		}
 		path, data := d.read(of, e.sizes, err)
 		if data == nil {
 			return nil
@@ -166,7 +171,7 @@ func (d *decoder) readLoad(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEn
 	case e.interval > 0:
 		return func([]int, float64, float64) float64 { return float64(e.interval) }
 	case load == nil:
-		v.Errorf("missing key %q", "load")
+		v.Errorf("missing key %q or %q", "interval", "load")
 		return nil
 	case !checkLoad(load, part):
 		return nil
