@@ -1,5 +1,5 @@
-// Package frame holds the frames of a running fabric: pooled, linked into queues, with what is known about each beside
-// its bytes. Nothing here allocates once the pool has grown to the most frames ever in the fabric at once.
+// Package frame provides the frames of a running fabric: pooled, linked into queues, with metadata beside their bytes.
+// Nothing here allocates once the pool has grown to the maximum number of frames in the fabric at once.
 package frame
 
 import (
@@ -9,14 +9,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Frame is a frame on its way through the fabric. It is one cache line: in a large fabric frames are most of what is
-// touched, and what they take of the cache decides what a hop costs. Of most frames that is all there is: a RoCE
-// packet's headers are its Form's, and Brief. The bytes of others lie where Brief does and behind it; see Data.
+// Frame represents a frame on its way through the fabric. It occupies one cache line: in a large fabric most memory
+// accesses are to frames, and their share of the cache decides the cost of a hop. Most frames have nothing else: their
+// headers are those of a RoCE packet, in Form and Brief. The bytes of others start at the position of Brief; see Data.
 type Frame struct {
 	next *Frame
-	Form *wire.Form // of a brief frame, else nil
+	Form *wire.Form // headers of a brief frame; nil otherwise
 
-	// The departure record: the state of the port it left, as it left.
+	// The departure record: the state of the port at the frame's departure.
 	Departed     vtime.Time // start of serialisation
 	OnSince      uint64
 	QueueBytes   uint32
@@ -28,42 +28,40 @@ type Frame struct {
 
 	Priority uint8
 	Control  bool  // MAC control: overtakes data, no priority's pause holds it
-	Burst    uint8 // of the departure record
+	Burst    uint8 // part of the departure record
 	flags    uint8
 
-	Brief wire.Brief // the last, as others' bytes begin here
+	Brief wire.Brief // last, because other frames' bytes start here
 }
 
 const (
 	pooled    uint8 = 1 << iota
-	hostStack       // a program's in a host's namespace
-	// Where its bytes are: without any, it is the first part of a withHeader.
-	long  // of a withTelemetry
-	whole // of a withMemory
-	brief // there are none
-	noted // there is a note behind them
+	hostStack       // a program in a host's namespace made it
+	// Location of its bytes: without any of these flags, it is the first part of a withHeader.
+	long  // part of a withTelemetry
+	whole // part of a withMemory
+	brief // it has no bytes
+	noted // a note follows the bytes
 
-	datagram // a hostStack that a NIC made, for a queue pair of datagrams
+	datagram // a hostStack frame that a NIC made, for a queue pair of datagrams
 
 	place = long | whole | brief
-	fixed = place | noted // what stays as it is handed out
+	fixed = place | noted // flags that stay when the frame is reused
 )
 
-// HostStack reports whether a program in a host's namespace made the frame: nothing about its content can be relied
-// on.
+// HostStack reports whether a program in a host's namespace made the frame: do not rely on its content.
 func (f *Frame) HostStack() bool { return f.flags&hostStack != 0 }
 
-// MakeHostStack makes it such a frame, until it is put back.
+// MakeHostStack marks it as such a frame, until Put.
 func (f *Frame) MakeHostStack() { f.flags |= hostStack }
 
 // Datagram reports whether a NIC made the frame for a queue pair of datagrams. It is HostStack too.
 func (f *Frame) Datagram() bool { return f.flags&datagram != 0 }
 
-// MakeDatagram makes it such a frame, until it is put back.
+// MakeDatagram marks it as such a frame, until Put.
 func (f *Frame) MakeDatagram() { f.flags |= datagram | hostStack }
 
-// What a frame is the first part of: one place in memory for what is known of it and for its bytes, if only headers are
-// kept.
+// Types of which a Frame is the first part: metadata and bytes in one piece of memory, if only headers are kept.
 type (
 	withHeader struct {
 		Frame
@@ -108,7 +106,7 @@ func (f *Frame) Note() *any {
 	return &(*notedHeader)(unsafe.Pointer(f)).note
 }
 
-// Data returns the frame without FCS, or as much of it as its pool keeps. A brief frame has none.
+// Data returns the frame without FCS, or the bytes of it that its pool keeps. A brief frame has none.
 func (f *Frame) Data() []byte {
 	if f.flags&place != 0 {
 		return f.elsewhere()
@@ -126,7 +124,7 @@ func (f *Frame) elsewhere() []byte {
 	return (*[wire.LongHeaderBytes]byte)(unsafe.Pointer(&f.Brief))[:min(int(f.Length), wire.LongHeaderBytes)]
 }
 
-// ParseHeaders returns wire.ParseHeaders of the frame.
+// ParseHeaders calls wire.ParseHeaders for the frame.
 func (f *Frame) ParseHeaders(p *wire.Packet) error {
 	if f.Form != nil {
 		f.Form.Parse(f.Brief, int(f.Length), p)
@@ -135,7 +133,7 @@ func (f *Frame) ParseHeaders(p *wire.Packet) error {
 	return wire.ParseHeaders(f.Data(), int(f.Length), p)
 }
 
-// IsAnswer reports whether a frame of RoCE is an ACK, NAK or CNP.
+// IsAnswer reports whether a RoCE frame is an ACK, NAK or CNP.
 func (f *Frame) IsAnswer() bool {
 	if f.Form != nil {
 		return f.Brief.IsAnswer()
@@ -143,8 +141,8 @@ func (f *Frame) IsAnswer() bool {
 	return wire.IsAnswer(f.Data())
 }
 
-// Trimmed returns the length of what is left of the frame of a RoCE data packet without its payload; ok is false of
-// others, and of what has lost it before.
+// Trimmed returns the length of the frame of a RoCE data packet without its payload. ok is false for other frames, and
+// for a frame that has already been trimmed.
 func (f *Frame) Trimmed() (length int32, ok bool) {
 	n := 0
 	if f.Form != nil {
@@ -158,7 +156,7 @@ func (f *Frame) Trimmed() (length int32, ok bool) {
 	return int32(n), true
 }
 
-// Trim cuts the frame of a RoCE data packet to what is left without its payload, in a priority.
+// Trim removes the payload from the frame of a RoCE data packet, and sets its priority.
 func (f *Frame) Trim(priority uint8) {
 	n, _ := f.Trimmed()
 	if f.Form != nil {
@@ -169,7 +167,7 @@ func (f *Frame) Trim(priority uint8) {
 	f.Length = n
 }
 
-// ECN returns the codepoint of a frame of IP.
+// ECN returns the codepoint of an IP frame.
 func (f *Frame) ECN() wire.ECN {
 	if f.Form != nil {
 		return f.Brief.ECN()
@@ -177,28 +175,28 @@ func (f *Frame) ECN() wire.ECN {
 	return wire.ECNOf(f.Data())
 }
 
-// Pool hands out frames and takes them back. The zero Pool is not ready: use NewPool. One goroutine at a time uses a
-// pool. Frames of one may be put back into another, of the same size.
+// Pool allocates and recycles frames. The zero Pool is not ready: use NewPool. Only one goroutine at a time may use a
+// pool. A frame of one pool may be put into another with the same size.
 type Pool struct {
 	size  int
-	place uint8   // of the frames' bytes
-	notes uint8   // noted, if they have notes
-	out   int     // frames
-	lists [2]list // of free frames: those with bytes, and brief ones
+	place uint8   // location of the frames' bytes
+	notes uint8   // noted, if the frames have notes
+	out   int     // number of frames in use
+	lists [2]list // free frames: with bytes, and brief ones
 }
 
-// list is free frames of one kind.
+// list holds the free frames of one kind.
 type list struct {
 	free    *Frame
-	count   int // of free
+	count   int // length of free
 	chunk   int
-	batches []*Frame // lists of frames, so many each
+	batches []*Frame // lists of batch frames each
 }
 
-// batch is how many frames go from one pool to another at a time.
+// batch sets how many frames move from one pool to another at a time.
 const batch = 256
 
-// firstChunk is the number of frames a pool makes first.
+// firstChunk sets the number of frames that a pool makes first.
 const firstChunk = 64
 
 // NewPool returns a pool of frames of up to size bytes.
@@ -219,10 +217,10 @@ func (p *Pool) HeadersOnly(longer bool) {
 	}
 }
 
-// Notes makes the pool's frames have notes. Call it before the first Get.
+// Notes makes the pool's frames keep notes. Call it before the first Get.
 func (p *Pool) Notes() { p.notes = noted }
 
-// Get hands out a frame of n bytes; their content is what an earlier user left.
+// Get returns a frame of n bytes with undefined content.
 func (p *Pool) Get(n int) *Frame {
 	if n > p.size {
 		panic("frame: longer than the pool's frames")
@@ -230,7 +228,7 @@ func (p *Pool) Get(n int) *Frame {
 	return p.get(&p.lists[0], n)
 }
 
-// GetBrief hands out a frame of n bytes that is no more than a Form and a Brief.
+// GetBrief returns a frame of n bytes that consists of only a Form and a Brief.
 func (p *Pool) GetBrief(n int, form *wire.Form, b wire.Brief) *Frame {
 	f := p.get(&p.lists[1], n)
 	f.Form, f.Brief = form, b
@@ -254,7 +252,7 @@ func (p *Pool) get(l *list, n int) *Frame {
 	return f
 }
 
-// Put takes f back. Putting a frame twice panics: it would be in two queues.
+// Put returns f to the pool. Putting a frame twice panics: it would be in two queues.
 func (p *Pool) Put(f *Frame) {
 	if f.flags&pooled != 0 {
 		panic("frame: put twice")
@@ -273,19 +271,18 @@ func (p *Pool) Put(f *Frame) {
 	}
 }
 
-// Out returns the number of frames handed out, minus frames of other pools put back here.
+// Out returns the number of frames in use, minus frames of other pools put here.
 func (p *Pool) Out() int { return p.out }
 
-// Trim lets go of the frames that are not handed out.
+// Trim releases the memory of the free frames.
 func (p *Pool) Trim() {
 	for i := range p.lists {
 		p.lists[i] = list{chunk: p.lists[i].chunk}
 	}
 }
 
-// Level gives each of some pools about as many frames to hand out as another, so that where frames go from one to
-// another all the time none grows for want of what another has. The first counts what the others have handed out, too,
-// from then on.
+// Level spreads free frames evenly over some pools. If frames move from one pool to another all the time, no pool grows
+// while another has free frames. From then on the first pool counts the frames in use of all of them.
 func Level(pools []*Pool) {
 	for _, p := range pools[1:] {
 		pools[0].out += p.out
@@ -324,7 +321,7 @@ func (l *list) takeBatch() (head *Frame) {
 	return head
 }
 
-// grow adds free frames: those of a list that was put aside, or new ones.
+// grow adds free frames: those of a batch, or new ones.
 func (p *Pool) grow(l *list) {
 	if len(l.batches) > 0 {
 		l.free, l.count = l.takeBatch(), batch
@@ -379,12 +376,12 @@ func (l *list) add(f *Frame, place uint8) {
 	l.count++
 }
 
-// Queue is a first-in, first-out queue of frames. The zero Queue is empty.
+// Queue implements a first-in, first-out queue of frames. The zero Queue is empty.
 type Queue struct {
 	head, tail *Frame
 	Bytes      int64
 	Packets    int32
-	Uncounted  int32 // bytes of them that the owner does not count, kept by it
+	Uncounted  int32 // bytes of the frames that the owner does not count; the owner updates it
 }
 
 // Push adds f at the end.
@@ -400,10 +397,10 @@ func (q *Queue) Push(f *Frame) {
 	q.Packets++
 }
 
-// Head returns the frame that Pop would take; nil if there is none.
+// Head returns the first frame without removing it; nil if there is none.
 func (q *Queue) Head() *Frame { return q.head }
 
-// Pop takes the first frame; nil if there is none.
+// Pop removes and returns the first frame; nil if there is none.
 func (q *Queue) Pop() *Frame {
 	f := q.head
 	if f == nil {
@@ -421,10 +418,10 @@ func (q *Queue) Pop() *Frame {
 	return f
 }
 
-// Newest returns the frame that Push added last; nil if there is none.
+// Newest returns the last frame; nil if there is none.
 func (q *Queue) Newest() *Frame { return q.tail }
 
-// PopNewest takes the frame that Push added last; nil if there is none. It walks the queue.
+// PopNewest removes and returns the last frame; nil if there is none. It walks the queue.
 func (q *Queue) PopNewest() *Frame {
 	f := q.tail
 	if f == q.head {

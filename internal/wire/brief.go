@@ -4,15 +4,15 @@ import (
 	"encoding/binary"
 )
 
-// Form is the headers of RoCE packets over IPv4, up to the BTH, less what each has of its own: one direction of a flow.
-// It never changes, so that any number of packets, which may be anywhere, can share it.
+// Form holds the headers of RoCE packets over IPv4, up to the BTH, without the fields that differ between packets of
+// one direction of a flow. It never changes, so any number of packets can share it.
 type Form struct {
 	header [roceHeaderLen]byte // lengths, checksum, TTL, opcode, flags, PSN and the codepoint of ECN are zero
-	ecn    ECN                 // that packets begin with
-	sum    uint32              // of header's IP header, unfolded
+	ecn    ECN                 // codepoint of packets as sent
+	sum    uint32              // checksum sum of header's IP header, unfolded
 }
 
-// newForm returns the Form of a header whose TOS has the codepoint of ECN that packets begin with.
+// newForm returns the Form of a header whose TOS has the ECN codepoint of packets as sent.
 func newForm(header *[roceHeaderLen]byte) Form {
 	f := Form{header: *header}
 	ip := IPv4(f.header[EthernetLen:])
@@ -28,13 +28,13 @@ func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 	return ^fold(f.sum - uint32(f.header[EthernetLen+ipTOS]) + uint32(tos) + uint32(ttl)<<8 + uint32(length))
 }
 
-// Brief is what one data packet, ACK or NAK has of its own beside its Form and its length, without telemetry, timestamp
-// and what follows the headers. Its MAC addresses are those of the cable that it is on.
+// Brief holds the fields of one data packet, ACK or NAK beside its Form and its length. It has no telemetry, timestamp
+// or bytes after the headers. Its MAC addresses are those of the cable that it is on.
 //
-// From the lowest bit: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2; then of a data packet the
-// bytes of padding 2 and whether it asks for an ACK 1, of an answer FECN 1, BECN 1 and whether it is a NAK 1; then of
-// data whether it is trimmed 1, of an answer bit 7 of its syndrome 1. Data has in the place of the MSN its priority 3,
-// if it is trimmed, and BTH.Retransmitted 1; an answer tells that by its operation.
+// From the lowest bit, all packets have: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2. A data
+// packet then has: bytes of padding 2, ACK request 1, trimmed 1. An answer then has: FECN 1, BECN 1, NAK 1, bit 7 of
+// its syndrome 1. In the bits of the MSN a data packet has its priority 3, if it is trimmed, and BTH.Retransmitted 1; the
+// operation of an answer includes the latter.
 type Brief uint64
 
 const (
@@ -52,17 +52,16 @@ const (
 	briefChanging = 0x7f<<briefTTL | 3<<briefECN
 )
 
-// briefOps are the operations that a Brief can tell: a WRITE's packets, and, last, the answers.
+// briefOps lists the operations of a Brief: a WRITE's packets, and, last, the answers.
 var briefOps = [8]Opcode{OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteOnly, OpAck, OpAck}
 
-// In briefOps, an answer to a packet stands at briefAnswer, and one to a packet that was sent again at
-// briefAnswerRetransmitted.
+// Indexes in briefOps of an answer to a packet, and of an answer to a retransmitted packet.
 const (
 	briefAnswer              = 4
 	briefAnswerRetransmitted = 5
 )
 
-// BriefData returns a WRITE's data packet, as PutData has it; op has neither telemetry nor timestamp.
+// BriefData returns a WRITE's data packet, equal to PutData's; op has neither telemetry nor timestamp.
 func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Brief {
 	b := Brief(psn&PSNMask) | DefaultTTL<<briefTTL | Brief(f.ecn)<<briefECN | Brief(padCount(payload))<<briefPad
 	switch op {
@@ -79,8 +78,8 @@ func (f *Form) BriefData(op Opcode, psn uint32, payload int, ackRequest bool) Br
 	return b
 }
 
-// BriefAck returns an ACK or NAK, as PutAck and EchoMark have it: with SyndromeAck or SyndromeNakSequence, or one of
-// selective repeat's.
+// BriefAck returns an ACK or NAK, equal to those of PutAck and EchoMark: with SyndromeAck or SyndromeNakSequence, or
+// one of selective repeat's.
 func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 	b :=
 		Brief(psn&PSNMask) | Brief(msn&PSNMask)<<briefMSN | DefaultTTL<<briefTTL | Brief(f.ecn)<<briefECN |
@@ -100,7 +99,7 @@ func (f *Form) BriefAck(syndrome uint8, psn, msn uint32, mark ECN) Brief {
 // IsAnswer reports whether the packet is an ACK or NAK.
 func (b Brief) IsAnswer() bool { return b>>briefOp&7 >= briefAnswer }
 
-// Retransmission returns the packet with the mark that it was sent before, or answers such a copy (BTH.Retransmitted).
+// Retransmission returns the packet marked as a retransmission, or as an answer to one (BTH.Retransmitted).
 func (b Brief) Retransmission() Brief {
 	if b.IsAnswer() {
 		return b | briefAnswerRetransmitted<<briefOp
@@ -122,11 +121,10 @@ func (b Brief) Trimmed() bool { return b>>briefOwn != 0 && !b.IsAnswer() }
 // ECN returns the packet's codepoint.
 func (b Brief) ECN() ECN { return ECN(b >> briefECN & 3) }
 
-// BriefLen is how much of a frame Form.Put writes: up to the BTH.
+// BriefLen is the length of the headers that Form.Put writes: up to the BTH.
 const BriefLen = roceHeaderLen
 
-// Put writes the headers of a packet in a frame of so many bytes that is on the cable between two ports with these
-// addresses.
+// Put writes the headers of a packet in a frame of n bytes that is on the cable between two ports with these addresses.
 func (f *Form) Put(h *[BriefLen]byte, b Brief, length int, from, to *MAC) {
 	ipLen := length - EthernetLen
 	tos := f.header[EthernetLen+ipTOS] | uint8(b>>briefECN&3)
@@ -158,13 +156,13 @@ func (f *Form) Put(h *[BriefLen]byte, b Brief, length int, from, to *MAC) {
 	binary.BigEndian.PutUint32(bth[bthAck:], ack)
 }
 
-// Changed returns the packet with what a switch may have changed in its headers: TTL and the codepoint of ECN.
+// Changed returns the packet with the header fields that a switch may change: TTL and the codepoint of ECN.
 func (b Brief) Changed(h *[BriefLen]byte) Brief {
 	ip := h[EthernetLen:]
 	return b&^briefChanging | Brief(ip[ipTTL]&0x7f)<<briefTTL | Brief(ip[ipTOS]&3)<<briefECN
 }
 
-// Parse is ParseHeaders for such a packet in a frame with the given length. It has no bytes to refer to.
+// Parse works like ParseHeaders for such a packet in a frame with the given length. The result refers to no bytes.
 func (f *Form) Parse(b Brief, length int, p *Packet) {
 	h := &f.header
 	ip, udp, bth := IPv4(h[EthernetLen:]), UDP(h[EthernetLen+IPv4Len:]), BTH(h[roceHeaderLen-BTHLen:])

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// BTH is an InfiniBand base transport header (IBTA volume 1 section 9.2) and what follows it.
+// BTH holds an InfiniBand base transport header (IBTA volume 1 section 9.2) and the bytes after it.
 type BTH []byte
 
-// BTHLen is the header's length.
+// BTHLen is the length of the header in bytes.
 const BTHLen = 12
 
 const (
@@ -17,7 +17,7 @@ const (
 	bthPKey   = 2
 	bthECN    = 4 // FECN(1) BECN(1) reserved(6)
 	bthDestQP = 5
-	bthAck    = 8 // A(1) reserved(7), of which selective repeat uses the first
+	bthAck    = 8 // A(1) reserved(7), of which the first marks retransmissions of selective repeat
 	bthPSN    = 9
 )
 
@@ -33,13 +33,13 @@ const (
 	bthRetransmitted = 0x40
 )
 
-// PSNMask is the width of packet sequence numbers, message sequence numbers and QP numbers: 24 bits.
+// PSNMask covers packet sequence numbers, message sequence numbers and QP numbers: 24 bits.
 const PSNMask = 1<<24 - 1
 
 // PSNDiff returns how far PSN a is ahead of b, in -2^23..2^23-1, by 24-bit serial arithmetic.
 func PSNDiff(a, b uint32) int32 { return int32((a-b)<<8) >> 8 }
 
-// Opcode is a BTH opcode (IBTA volume 1 section 9.2).
+// Opcode holds a BTH opcode (IBTA volume 1 section 9.2).
 type Opcode uint8
 
 // Opcodes of the reliable connection service, and RoCEv2's CNP (annex A17).
@@ -56,8 +56,9 @@ const (
 	OpCNP         Opcode = 0x81
 )
 
-// A data packet or an acknowledgement with telemetry (INT), or with a timestamp, has, before its operation's five bits,
-// three of the range that the standard leaves to manufacturers. One with a demand has four before four (opDemand).
+// The opcode of a data packet or an acknowledgement with telemetry (INT), or with a timestamp, has three high bits from
+// the range that the standard reserves for manufacturers, before its operation's five bits. An opcode with a demand has
+// four before four (opDemand).
 const (
 	opINT       Opcode = 0xc0
 	opTimestamp Opcode = 0xe0
@@ -68,13 +69,13 @@ const (
 // WithINT returns the equivalent opcode with telemetry.
 func (o Opcode) WithINT() Opcode { return opINT | o&opOperation }
 
-// HasINT reports whether the opcode is one with telemetry.
+// HasINT reports whether the opcode has telemetry.
 func (o Opcode) HasINT() bool { return o&opService == opINT }
 
 // WithTimestamp returns the equivalent opcode with a timestamp.
 func (o Opcode) WithTimestamp() Opcode { return opTimestamp | o&opOperation }
 
-// HasTimestamp reports whether the opcode is one with a timestamp.
+// HasTimestamp reports whether the opcode has a timestamp.
 func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp && o < opDemandFirst }
 
 // Operation returns the opcode without telemetry, timestamp or demand.
@@ -94,14 +95,14 @@ func (o Opcode) HasRETH() bool {
 	return o == OpWriteFirst || o == OpWriteOnly || o == OpWriteOnlyImm
 }
 
-// IsData reports whether the opcode is one of SEND's and WRITE's twelve, with telemetry, a timestamp or a demand or
-// without.
+// IsData reports whether the opcode is one of SEND's and WRITE's twelve, with or without telemetry, a timestamp or a
+// demand.
 func (o Opcode) IsData() bool {
 	o = o.Operation()
 	return o <= OpWriteOnlyImm && dataOpcodes>>o&1 != 0
 }
 
-// extensions returns how many bytes of headers a data packet has between its BTH and its payload.
+// extensions returns the length of the headers between the BTH of a data packet and its payload.
 func (o Opcode) extensions() int {
 	n := o.added()
 	if o.HasRETH() {
@@ -113,7 +114,7 @@ func (o Opcode) extensions() int {
 	return n
 }
 
-// added returns how many bytes of headers a packet of the opcode has that one of its operation has not.
+// added returns the length of the headers that pausenet adds to packets with the opcode.
 func (o Opcode) added() int {
 	switch {
 	case o < opINT:
@@ -203,7 +204,7 @@ func (o Opcode) String() string {
 // Opcode returns the operation.
 func (b BTH) Opcode() Opcode { return Opcode(b[bthOpcode]) }
 
-// PadCount returns how many bytes of padding, 0..3, follow the payload.
+// PadCount returns the bytes of padding, 0..3, after the payload.
 func (b BTH) PadCount() int { return int(b[bthFlags] >> bthPadShift & 3) }
 
 // TVer returns the transport version, 0.
@@ -212,8 +213,8 @@ func (b BTH) TVer() uint8 { return b[bthFlags] & bthTVerMask }
 // PKey returns the partition key.
 func (b BTH) PKey() uint16 { return binary.BigEndian.Uint16(b[bthPKey:]) }
 
-// FECN returns the forward congestion bit. Without BECN it means "undetermined" in our CNPs (TCD); in ACKs it echoes
-// CE.
+// FECN returns the forward congestion bit. Without BECN it means "undetermined" in pausenet's CNPs (TCD); in ACKs it
+// echoes CE.
 func (b BTH) FECN() bool { return b[bthECN]&bthFECN != 0 }
 
 // BECN returns the backward congestion bit, set in CNPs; in ACKs it echoes "undetermined".
@@ -222,22 +223,22 @@ func (b BTH) BECN() bool { return b[bthECN]&bthBECN != 0 }
 // DestQP returns the receiver's queue pair.
 func (b BTH) DestQP() uint32 { return uint24(b[bthDestQP:]) }
 
-// AckReq reports whether the sender asks for an ACK.
+// AckReq reports whether the sender requests an ACK.
 func (b BTH) AckReq() bool { return b[bthAck]&bthAckReq != 0 }
 
-// Retransmitted reports whether a data packet of selective repeat has been sent before, or an answer is to such a copy.
-// Ultra Ethernet has a flag for it (Specification 1.0, retransmission in its packet delivery headers); the standard
-// reserves this bit.
+// Retransmitted reports whether a data packet of selective repeat is a retransmission, or an answer is to a
+// retransmission. Ultra Ethernet has a flag for it (Specification 1.0, retransmission in its packet delivery headers);
+// the standard reserves this bit.
 func (b BTH) Retransmitted() bool { return b[bthAck]&bthRetransmitted != 0 }
 
 // PSN returns the packet sequence number.
 func (b BTH) PSN() uint32 { return uint24(b[bthPSN:]) }
 
-// RETH is an RDMA extended transport header (IBTA section 9.3.3), after the BTH, and the telemetry or timestamp if
-// there is any, of WRITE first and only.
+// RETH holds an RDMA extended transport header (IBTA section 9.3.3). It follows the BTH, and telemetry or a timestamp
+// if present, of WRITE first and only.
 type RETH []byte
 
-// RETHLen is the header's length.
+// RETHLen is the length of the header in bytes.
 const RETHLen = 16
 
 const (
@@ -255,10 +256,10 @@ func (r RETH) RKey() uint32 { return binary.BigEndian.Uint32(r[rethRKey:]) }
 // DMALen returns the length of the whole message.
 func (r RETH) DMALen() uint32 { return binary.BigEndian.Uint32(r[rethDMALen:]) }
 
-// AETH is an ACK extended transport header (IBTA section 9.3.5), after the BTH of an ACK or NAK.
+// AETH holds an ACK extended transport header (IBTA section 9.3.5), after the BTH of an ACK or NAK.
 type AETH []byte
 
-// AETHLen is the header's length.
+// AETHLen is the length of the header in bytes.
 const AETHLen = 4
 
 const (
@@ -266,18 +267,18 @@ const (
 	aethMSN      = 1
 )
 
-// Syndromes (IBTA volume 1 section 9.3.5). Bits 6 and 5 tell ACK (00), RNR NAK (01) and NAK (11) apart.
+// Syndromes (IBTA volume 1 section 9.3.5). Bits 6 and 5 distinguish ACK (00), RNR NAK (01) and NAK (11).
 const (
 	SyndromeAck         uint8 = 0x1f // ACK, credits unlimited
 	SyndromeRNR         uint8 = 0x20 // receiver not ready; low 5 bits: the timer
 	SyndromeNakSequence uint8 = 0x60 // PSN sequence error: go back to the PSN expected
 )
 
-// Syndromes of selective repeat (docs/recovery.md). The standard reserves bit 7; what is below it means the same, and
-// the MSN names the packet that is answered.
+// Syndromes of selective repeat (docs/recovery.md). The standard reserves bit 7. The lower bits keep their meaning, and
+// the MSN names the answered packet.
 const (
-	SyndromeAckDuplicate uint8 = syndromeOwn | SyndromeAck         // the packet had come before
-	SyndromeNakTrimmed   uint8 = syndromeOwn | SyndromeNakSequence // the packet came without its payload
+	SyndromeAckDuplicate uint8 = syndromeOwn | SyndromeAck         // the packet had arrived before
+	SyndromeNakTrimmed   uint8 = syndromeOwn | SyndromeNakSequence // the packet arrived without its payload
 
 	syndromeOwn uint8 = 0x80
 )

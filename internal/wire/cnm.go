@@ -2,11 +2,11 @@ package wire
 
 import "encoding/binary"
 
-// CNM is a whole DCON congestion notification message, Ethernet header included: figure 5 of the DCON paper with its
-// padding filled (docs/schemes/dcon.md). Each switch rewrites its addresses on the way to the flow's source.
+// CNM holds a whole DCON congestion notification message, Ethernet header included: figure 5 of the DCON paper with its
+// padding filled (docs/schemes/dcon.md). Each switch on the way to the flow's source rewrites its addresses.
 type CNM []byte
 
-// CNMLen is the length of the frames we send: padded to the minimum.
+// CNMLen is the length of the frames that pausenet sends: padded to the minimum.
 const CNMLen = MinFrame
 
 const (
@@ -21,13 +21,13 @@ const (
 // FlowID returns the congested flow's id.
 func (c CNM) FlowID() uint16 { return binary.BigEndian.Uint16(c[cnmFlowID:]) }
 
-// Flows returns N, the number of flows through the congested egress port; 65535 stands for more as well.
+// Flows returns N, the number of flows through the congested egress port. It saturates at 65535.
 func (c CNM) Flows() int { return int(binary.BigEndian.Uint16(c[cnmFlows:])) }
 
 // RateMbps returns the congested egress port's rate.
 func (c CNM) RateMbps() uint32 { return binary.BigEndian.Uint32(c[cnmRate:]) }
 
-// FlowIDLow returns the low byte of the id: all of it that the figure has.
+// FlowIDLow returns the low byte of the id, which is all that the figure includes.
 func (c CNM) FlowIDLow() uint8 { return c[cnmFlowLow] }
 
 // FlowsShort returns N saturated at 255, as in the figure.

@@ -9,7 +9,7 @@ const (
 	CNPLen    = roceHeaderLen + CNPReservedLen + ICRCLen // 74
 )
 
-// CNPReservedLen is how many reserved bytes a CNP carries after its BTH (IBTA annex A17).
+// CNPReservedLen counts the reserved bytes of a CNP after its BTH (IBTA annex A17).
 const CNPReservedLen = 16
 
 // IsAnswer reports whether a RoCE frame is an ACK, NAK or CNP.
@@ -18,11 +18,11 @@ func IsAnswer(frame []byte) bool {
 	return op == OpCNP || op.Operation() == OpAck
 }
 
-// bthOf returns where the BTH of a RoCE frame is.
+// bthOf returns the offset of the BTH in a RoCE frame.
 func bthOf(frame []byte) int { return EthernetLen + IPv4Len + UDPLen + versionOf(frame).Extra() }
 
-// PutAck writes an ACK or NAK and returns its length, AckLen. psn is the last one received in order for an ACK, the one
-// expected for a NAK. h is the way back to the sender.
+// PutAck writes an ACK or NAK and returns its length, AckLen. psn is the last one received in order for an ACK, the
+// expected one for a NAK. h describes the direction to the sender.
 func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
 	n := h.length + AETHLen + ICRCLen
 	crc := h.put(buf, n, OpAck, bthMigReq, 0, psn&PSNMask)
@@ -34,7 +34,7 @@ func PutAck(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32) int {
 	return putICRC(buf, n-ICRCLen, crcShort(crc, aeth))
 }
 
-// PutAckINT returns PutAck for the answer to a packet with telemetry, which it carries back; its length is
+// PutAckINT works like PutAck for the answer to a packet with telemetry, which it returns to the sender. Its length is
 // AckINTLen.
 func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT) int {
 	n := h.length + AETHLen + INTLen + ICRCLen
@@ -48,10 +48,10 @@ func PutAckINT(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, t INT
 	return putICRC(buf, n-ICRCLen, intCRC.after(crcShort(crc, aeth)))
 }
 
-// EchoMark tells, in an ACK that PutAck or PutAckINT wrote, of the strongest mark of the packets that it answers: the
-// FECN bit stands for CE, the BECN bit alone for UE, as in CNPs each direction's own bit stands for CE; other
-// codepoints set none. RC ACKs leave both bits unused, and the ICRC does not cover them. DCTCP's sender needs the mark
-// of each packet, TIMELY's under ternary congestion detection too.
+// EchoMark writes the strongest mark of the answered packets into an ACK of PutAck or PutAckINT. The FECN bit stands
+// for CE, the BECN bit alone for UE, just as in CNPs each direction's own bit stands for CE; other codepoints set none.
+// RC ACKs do not use these bits, and the ICRC does not cover them. DCTCP's sender needs the mark of each packet, and so
+// does TIMELY's under ternary congestion detection.
 func EchoMark(ack []byte, mark ECN) {
 	switch mark {
 	case CE:
@@ -61,7 +61,7 @@ func EchoMark(ack []byte, mark ECN) {
 	}
 }
 
-// CNPFlags are a CNP's congestion bits.
+// CNPFlags holds a CNP's congestion bits.
 type CNPFlags uint8
 
 // Flags. A standard CNP has BECN. Under ternary congestion detection BECN stands for CE and FECN alone for
@@ -71,8 +71,8 @@ const (
 	CNPBECN CNPFlags = bthBECN
 )
 
-// PutCNP writes a congestion notification packet and returns its length, CNPLen. A nil reserved is all zeros, as the
-// standard has it. h is the way back to the sender.
+// PutCNP writes a congestion notification packet and returns its length, CNPLen. A nil reserved means zeros, as in the
+// standard. h describes the direction to the sender.
 func PutCNP(buf []byte, h *FlowHeader, flags CNPFlags, reserved *[CNPReservedLen]byte) int {
 	n := h.length + CNPReservedLen + ICRCLen
 	crc := h.put(buf, n, OpCNP, 0, byte(flags&(CNPFECN|CNPBECN)), 0)
@@ -88,7 +88,7 @@ func PutCNP(buf []byte, h *FlowHeader, flags CNPFlags, reserved *[CNPReservedLen
 	return putICRC(buf, n-ICRCLen, crcShort(crc, r))
 }
 
-// PCNReport is what a PCN receiver puts into a CNP's reserved bytes (docs/schemes/pcn.md).
+// PCNReport holds a PCN receiver's report in a CNP's reserved bytes (docs/schemes/pcn.md).
 type PCNReport struct {
 	RateMbps  uint32 // receiving rate
 	Congested bool   // equals BECN
@@ -102,7 +102,7 @@ const (
 	pcnCongested = 1
 )
 
-// Bytes returns the report as it goes into PutCNP.
+// Bytes returns the report in the format for PutCNP.
 func (r PCNReport) Bytes() (b [CNPReservedLen]byte) {
 	binary.BigEndian.PutUint32(b[pcnRate:], r.RateMbps)
 	if r.Congested {
@@ -112,7 +112,7 @@ func (r PCNReport) Bytes() (b [CNPReservedLen]byte) {
 	return b
 }
 
-// ParsePCNReport reads the reserved bytes of a CNP, all 16.
+// ParsePCNReport parses the reserved bytes of a CNP, all 16.
 func ParsePCNReport(b []byte) PCNReport {
 	return PCNReport{
 		RateMbps:  binary.BigEndian.Uint32(b[pcnRate:]),

@@ -9,7 +9,7 @@ import (
 // hash/crc32 is fast on long input but calls through a function variable, so its argument escapes: a header copied to
 // the stack to be masked would be allocated. Headers therefore go through crcShort, payloads through hash/crc32.
 
-// crcTable[k][b] is the CRC register after byte b and k zero bytes (Kounavis and Berry's slicing by 8).
+// crcTable[k][b] holds the CRC register after byte b and k zero bytes (Kounavis and Berry's slicing by 8).
 var crcTable = func() (t [8][256]uint32) {
 	t[0] = *crc32.IEEETable
 	for k := 1; k < 8; k++ {
@@ -42,9 +42,9 @@ func crcShort(crc uint32, p []byte) uint32 {
 	return ^crc
 }
 
-// crcShift appends n bytes to a CRC without reading them: for a block B of n bytes with CRC c,
-// crc(A||B) = shift(crc(A)) ^ c. It is a multiplication by x^8n modulo the CRC's polynomial, which is linear, so four
-// table lookups do it.
+// crcShift appends n bytes to a CRC without reading them: for a block B of n bytes with CRC c, crc(A||B) =
+// shift(crc(A)) ^ c. A shift is a multiplication by x^8n modulo the CRC's polynomial, which is linear, so four table
+// lookups compute it.
 type crcShift [4][256]uint32
 
 func newCRCShift(n int) *crcShift {
@@ -85,7 +85,7 @@ func multiply(a, b uint32) uint32 {
 	return product
 }
 
-// payloadCRC is what PutData needs to know about a full packet's payload and padding, so as not to read them again.
+// payloadCRC holds the CRC of a full packet's payload and padding, so that PutData need not read them.
 type payloadCRC struct {
 	shift crcShift
 	crc   uint32

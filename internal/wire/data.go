@@ -6,19 +6,19 @@ import (
 	"hash/crc32"
 )
 
-// MaxPayload is the largest payload of a flow's packet: with all headers, jumbo frames of 9216 B hold it.
+// MaxPayload limits the payload of a flow's packet, in bytes: with all headers, it fits into jumbo frames of 9216 B.
 const MaxPayload = 9056
 
-// MaxPathMTU is the largest path MTU of InfiniBand and RoCE, which queue pairs of programs keep to.
+// MaxPathMTU limits the path MTU of InfiniBand and RoCE, and so that of programs' queue pairs.
 const MaxPathMTU = 4096
 
-// maxExtensions is the most bytes of headers between a BTH and its payload.
+// maxExtensions limits the bytes of headers between a BTH and its payload.
 const maxExtensions = INTLen + RETHLen
 
-// MaxFrame is the length of the longest frame that PutData writes.
+// MaxFrame limits the length of the frames that PutData writes.
 const MaxFrame = roceHeaderLen6 + maxExtensions + MaxPayload + ICRCLen
 
-// pattern is what every payload consists of, from its start: 00 01 .. ff 00 ..
+// pattern holds the content of every payload, from its start: 00 01 .. ff 00 ..
 var pattern = func() (p [MaxPayload]byte) {
 	for i := range p {
 		p[i] = byte(i)
@@ -26,7 +26,7 @@ var pattern = func() (p [MaxPayload]byte) {
 	return p
 }()
 
-// padCount returns how many bytes fill a payload up to a multiple of 4.
+// padCount returns the number of bytes that pad a payload to a multiple of 4.
 func padCount(payload int) int { return -payload & 3 }
 
 // DataLen returns the length of the frame that PutData writes.
@@ -40,14 +40,14 @@ func (v Version) dataLen(op Opcode, payload int) int {
 
 // PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen of the flow's
 // version. op is one of the data opcodes without immediate data, with telemetry (empty, for switches to fill), a
-// timestamp (that of SetTimestamp), a demand (that of SetDemand) or none of them, payload at most MaxPayload; anything
-// else is a mistake of the caller's and panics.
+// timestamp (that of SetTimestamp), a demand (that of SetDemand) or none of them. payload is at most MaxPayload. Other
+// values panic.
 //
-// The payload is a constant pattern. With fill it is written; copying a full packet takes a few nanoseconds, so fill
-// unless you know better. Without fill buf must hold it already: its last use must have been a PutData with an opcode
-// of the same header length and the same payload. Otherwise that frame's RETH or ICRC sits in this one's payload, and
-// the ICRC, which for a full packet comes from a table, does not fit it. A flow of headers only writes neither RETH,
-// payload nor ICRC.
+// The payload is a constant pattern. With fill PutData writes it, which takes a few nanoseconds for a full packet; use
+// fill unless you are sure. Without fill buf must hold the pattern already: its last use must have been a PutData with
+// an opcode of the same header length and the same payload. Otherwise the RETH or ICRC of that frame is in the payload
+// of this one, and the ICRC, which for a full packet comes from a table, is wrong. A flow of headers only writes
+// neither RETH, payload nor ICRC.
 func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackRequest, fill bool) (n int) {
 	if !op.IsData() || op.HasImm() || payload < 0 || payload > MaxPayload {
 		panic(fmt.Sprintf("wire: PutData of %v with %d B", op, payload))

@@ -17,14 +17,14 @@ const (
 	dethSourceQP = 5
 )
 
-// GRHLen is how many bytes a datagram's receiver has before the payload: an InfiniBand global route header, or what
-// RoCEv2 has in its place.
+// GRHLen counts the bytes that a datagram's receiver gets before the payload: an InfiniBand global route header, or the
+// IP header of RoCEv2 in its position.
 const GRHLen = 40
 
 // isDatagram reports whether the opcode is a datagram's.
 func (o Opcode) isDatagram() bool { return o == OpDatagram || o == OpDatagramImm }
 
-// datagramExtension returns how many bytes of headers a datagram has behind its BTH.
+// datagramExtension returns the length of the headers after a datagram's BTH.
 func (o Opcode) datagramExtension() int {
 	if o == OpDatagramImm {
 		return DETHLen + ImmDtLen
@@ -32,7 +32,7 @@ func (o Opcode) datagramExtension() int {
 	return DETHLen
 }
 
-// parseDatagram reads what follows the BTH of a datagram.
+// parseDatagram parses the headers after the BTH of a datagram.
 func (p *Packet) parseDatagram(b BTH) error {
 	p.body += p.Opcode.datagramExtension()
 	p.Payload = p.icrc - p.body - b.PadCount()
@@ -43,8 +43,8 @@ func (p *Packet) parseDatagram(b BTH) error {
 	return nil
 }
 
-// Datagram returns what a datagram says of itself: its Q_Key, the queue pair that it comes from, and immediate data,
-// in host order, if it has some.
+// Datagram returns the fields of a datagram's headers: its Q_Key, the source queue pair, and immediate data, in host
+// order, if present.
 func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool) {
 	if p.Kind != KindDatagram {
 		return 0, 0, 0, false
@@ -56,9 +56,8 @@ func (p *Packet) Datagram() (qkey, source, immediate uint32, withImmediate bool)
 	return binary.BigEndian.Uint32(h[dethQKey:]), uint24(h[dethSourceQP:]), immediate, p.Opcode == OpDatagramImm
 }
 
-// GRH returns what a datagram's receiver has before the payload (IBTA annex A17.4.5.1): the IPv6 header (RFC 8200
-// section 3), or in its last 20 bytes the IPv4 header, where the standard leaves the others undefined, and they are
-// 0.
+// GRH returns the bytes that a datagram's receiver gets before the payload (IBTA annex A17.4.5.1): the IPv6 header (RFC
+// 8200 section 3), or the IPv4 header in the last 20 bytes. The standard leaves the other bytes undefined; they are 0.
 func (p *Packet) GRH() (header [GRHLen]byte) {
 	if p.Kind == KindDatagram {
 		n := p.headers - BTHLen - UDPLen - EthernetLen
@@ -67,8 +66,8 @@ func (p *Packet) GRH() (header [GRHLen]byte) {
 	return header
 }
 
-// putDatagram writes what follows the BTH of a datagram, at so many bytes into buf, and returns where the payload
-// begins.
+// putDatagram writes the headers after the BTH of a datagram, at an offset in buf, and returns the offset of the
+// payload.
 func putDatagram(buf []byte, at int, m *Message) int {
 	binary.BigEndian.PutUint32(buf[at+dethQKey:], m.QKey)
 	binary.BigEndian.PutUint32(buf[at+dethSourceQP-1:], m.SourceQP&PSNMask)

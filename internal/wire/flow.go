@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// FlowParams say how one direction of a flow is addressed.
+// FlowParams describes the addresses of one direction of a flow.
 type FlowParams struct {
 	SrcMAC, DstMAC MAC
-	Version        Version // of the Internet Protocol: over IPv6 the addresses are those that stand for Src and Dst (Map)
+	Version        Version // IP version: over IPv6 the addresses are those that stand for Src and Dst (Map)
 	Src, Dst       Addr
-	SrcPort        uint16 // of RNICs MinEntropyPort..0xffff: spreads flows over equal paths
-	ID             uint16 // IPv4 identification; 0 but where switches hash by it (RFC 6864 leaves it free)
+	SrcPort        uint16 // MinEntropyPort..0xffff for RNICs: spreads flows over equal paths
+	ID             uint16 // IPv4 identification; 0 unless switches hash it (RFC 6864 leaves it free)
 	DestQP         uint32 // the receiver's queue pair, 24 bits
 	TOS            uint8  // DataTOS or ControlTOS of the priority
-	RKey           uint32 // in the RETH of data
-	// MTU is the payload length for which PutData is to be fast: that of a full packet, at most MaxPayload. 0 for a
-	// header that carries no data.
+	RKey           uint32 // RKey in the RETH of data
+	// MTU sets the payload length for which PutData is fast: that of a full packet, at most MaxPayload. 0 for a header
+	// that carries no data.
 	MTU int
-	// HeadersOnly leaves payload and ICRC of the frames as they are: nobody looks at them.
+	// HeadersOnly leaves payload and ICRC of the frames unwritten, if nothing reads them.
 	HeadersOnly bool
 }
 
-// Reverse returns the way back: where the receiver's ACKs and CNPs go, or the sender's data. The source port stays,
-// as with RNICs: it is the flow's entropy, not an address.
+// Reverse returns the opposite direction: that of the receiver's ACKs and CNPs, or of the sender's data. The source
+// port stays, as with RNICs: it is the flow's entropy, not an address.
 func (p FlowParams) Reverse(destQP uint32, tos uint8) FlowParams {
 	p.SrcMAC, p.DstMAC = p.DstMAC, p.SrcMAC
 	p.Src, p.Dst = p.Dst, p.Src
@@ -32,14 +32,14 @@ func (p FlowParams) Reverse(destQP uint32, tos uint8) FlowParams {
 	return p
 }
 
-// All headers of a packet without RETH or AETH, over IPv4 and over IPv6.
+// Lengths of all headers of a packet without RETH or AETH, over IPv4 and over IPv6.
 const (
 	roceHeaderLen  = EthernetLen + rocePrefixLen
 	roceHeaderLen6 = roceHeaderLen + IPv6Len - IPv4Len
 )
 
-// FlowHeader is one direction of a flow, prebuilt: per packet only lengths, checksum, BTH and ICRC remain to be done.
-// It remembers a little between packets, so one goroutine at a time may use it.
+// FlowHeader holds the prebuilt headers of one direction of a flow: for each packet only lengths, checksum, BTH and
+// ICRC remain to be written. It keeps some state between packets, so one goroutine at a time may use it.
 type FlowHeader struct {
 	form   Form                  // over IPv4
 	six    *[roceHeaderLen6]byte // over IPv6: lengths, opcode, flags and PSN are zero; nil: over IPv4
@@ -52,18 +52,18 @@ type FlowHeader struct {
 	va            uint64
 	timestamp     uint64
 	demand        uint64
-	retransmitted uint32 // bthRetransmitted, where the next packets are to have it
+	retransmitted uint32 // bthRetransmitted, if the next packets are marked
 }
 
-// icrcState is what a FlowHeader knows of its packets' ICRC.
+// icrcState holds a FlowHeader's partial results for its packets' ICRC.
 type icrcState struct {
-	masked [IPv6Len + UDPLen]byte // from its start, as the ICRC sees IP and UDP of a frame of prefixLen
+	masked [IPv6Len + UDPLen]byte // IP and UDP headers of a frame of prefixLen, masked for the ICRC
 
-	prefixLen int    // length of the frame that prefix holds for; 0: of none
+	prefixLen int    // length of the frame for which prefix is valid; 0: none
 	prefix    uint32 // CRC of the LRH's stand-in and masked
 
 	mtu  int
-	full *payloadCRC // of a full packet; nil if mtu is 0
+	full *payloadCRC // CRC of a full packet's payload; nil if mtu is 0
 }
 
 // NewFlowHeader prebuilds the frames of p.
@@ -126,7 +126,7 @@ func NewFlowHeader(p FlowParams) (*FlowHeader, error) {
 	return h, nil
 }
 
-// Version returns the version of the Internet Protocol that the packets of this direction go over.
+// Version returns the IP version of this direction's packets.
 func (h *FlowHeader) Version() Version {
 	if h.six != nil {
 		return V6
@@ -134,21 +134,21 @@ func (h *FlowHeader) Version() Version {
 	return V4
 }
 
-// udp returns where the UDP header begins in a frame.
+// udp returns the offset of the UDP header in a frame.
 func (h *FlowHeader) udp() int { return h.length - BTHLen - UDPLen }
 
-// Form returns the headers that all packets of this direction have in common. Over IPv6 there is none.
+// Form returns the common headers of all packets of this direction; nil over IPv6.
 func (h *FlowHeader) Form() *Form { return &h.form }
 
 // SetMessage sets the RETH of the following WRITE first or only packets: the remote address and the length of the
 // whole message.
 func (h *FlowHeader) SetMessage(va uint64, length uint32) { h.va, h.dmaLen = va, length }
 
-// SetTOS changes the TOS byte of the packets to come, but not of brief ones. The ICRC does not cover it.
+// SetTOS changes the TOS byte of the following packets, except brief ones. The ICRC does not cover it.
 func (h *FlowHeader) SetTOS(tos uint8) { h.tos = tos }
 
-// SetSourcePort changes the UDP source port of the packets to come. Brief ones refer to the Form, and there must be
-// none.
+// SetSourcePort changes the UDP source port of the following packets. No brief packets may exist, because they refer to
+// the Form.
 func (h *FlowHeader) SetSourcePort(port uint16) {
 	header := h.form.header[:]
 	if h.six != nil {
@@ -174,7 +174,7 @@ func (h *FlowHeader) SetRetransmitted(retransmitted bool) {
 }
 
 // put writes the headers up to the BTH of a frame of n bytes without padding to the minimum. flags and ecn are the
-// BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC as far as the BTH's end.
+// BTH's bytes 1 and 4, ackPSN its last four. It returns the CRC up to the BTH's end.
 func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN uint32) (crc uint32) {
 	var bth *[BTHLen]byte
 	if h.six != nil {
@@ -212,7 +212,7 @@ func (h *FlowHeader) put(buf []byte, n int, op Opcode, flags, ecn byte, ackPSN u
 	return crc
 }
 
-// put6 returns put over IPv6 as far as the BTH, which it returns the place of.
+// put6 writes the headers before the BTH over IPv6, and returns the BTH.
 func (h *FlowHeader) put6(buf []byte, n int) *[BTHLen]byte {
 	f := (*[roceHeaderLen6]byte)(buf)
 	*f = *h.six

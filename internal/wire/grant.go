@@ -19,11 +19,11 @@ const (
 	SyndromeRequest uint8 = 0x41
 )
 
-// MostSum is the most that a grant or a request can tell, in bytes.
+// MostSum limits the sum in a grant or a request, in bytes.
 const MostSum = 1<<48 - 1
 
-// opDemand is the opcodes of WRITEs' packets with a demand: its upper four bits, and the operation's lower. Those of
-// SENDs there are other packets' (OpAck.WithTimestamp).
+// Opcodes of WRITEs' packets with a demand consist of opDemand's upper four bits and the operation's lower four. Those
+// of SENDs in this range belong to other packets (OpAck.WithTimestamp).
 const (
 	opDemand        Opcode = 0xf0
 	opDemandFirst          = opDemand | OpWriteFirst
@@ -33,7 +33,7 @@ const (
 // WithDemand returns the equivalent opcode with a demand.
 func (o Opcode) WithDemand() Opcode { return opDemand | o&opDemandOperand }
 
-// HasDemand reports whether the opcode is one with a demand.
+// HasDemand reports whether the opcode has a demand.
 func (o Opcode) HasDemand() bool { return o >= opDemandFirst }
 
 // SetDemand sets the demand of the following data packets with a demand.
@@ -52,10 +52,10 @@ func PutSum(buf []byte, h *FlowHeader, syndrome uint8, sum uint64) int {
 	return PutAck(buf, h, syndrome, uint32(sum>>24), uint32(sum&PSNMask))
 }
 
-// Sum returns what a grant or a request tells.
+// Sum returns the sum in a grant or a request.
 func (p *Packet) Sum() uint64 { return uint64(p.PSN)<<24 | uint64(p.MSN) }
 
-// kindOfAnswer returns the kind of a packet whose AETH has that syndrome.
+// kindOfAnswer returns the kind of a packet with an AETH that has the syndrome.
 func kindOfAnswer(syndrome uint8) Kind {
 	switch syndrome & syndromeKindMask {
 	case syndromeKindAck:

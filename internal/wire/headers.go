@@ -1,15 +1,14 @@
 package wire
 
-// HeaderBytes is how much of a frame over IPv4 holds every header that ParseHeaders reads, without telemetry;
-// LongHeaderBytes, with it or over IPv6.
+// HeaderBytes counts the bytes of a frame over IPv4 that hold every header read by ParseHeaders, without telemetry.
+// LongHeaderBytes counts them with telemetry or over IPv6.
 const (
 	HeaderBytes     = 72
 	LongHeaderBytes = 136
 )
 
-// ParseHeaders returns Parse for a frame of which only the first bytes are there: h, at least as long as the
-// headers, of a frame of the given length. Of what follows the BTH the accessors AETH, INT, Timestamp, Reserved and
-// CNM may be used.
+// ParseHeaders works like Parse for a frame of the given length of which only the first bytes, h, are available, at
+// least all headers. Of the accessors after the BTH only AETH, INT, Timestamp, Reserved and CNM may be used.
 func ParseHeaders(h []byte, length int, p *Packet) error {
 	*p = Packet{frame: h}
 	if len(h) < MinFrame {
@@ -62,8 +61,7 @@ func (p *Packet) parseIPv6Headers(h []byte, length int) error {
 	return p.parseRoCEHeaders(h, roceHeaderLen6, end)
 }
 
-// parseRoCEHeaders reads a frame of UDP whose BTH, if it is RoCEv2, ends so many bytes after its start, and whose
-// packet of IP ends at end.
+// parseRoCEHeaders parses a UDP frame. If it is RoCEv2, its BTH ends at the given offset. Its IP packet ends at end.
 func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
 	read := (*[UDPLen + BTHLen]byte)(h[headers-BTHLen-UDPLen:])
 	udp, b := UDP(read[:UDPLen]), BTH(read[UDPLen:])

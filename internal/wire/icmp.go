@@ -18,7 +18,7 @@ const (
 	ICMPCodeNet           = 0
 	ICMPCodeProtocol      = 2
 	ICMPCodePort          = 3
-	ICMPCodeFragmentation = 4 // needed, and not allowed
+	ICMPCodeFragmentation = 4 // fragmentation needed, but not allowed
 
 	ICMP6Unreachable  = 1
 	ICMP6TooBig       = 2
@@ -28,7 +28,7 @@ const (
 	ICMP6EchoReply    = 129
 	ICMP6CodeRoute    = 0
 	ICMP6CodePort     = 4
-	ICMP6CodeHeader   = 1 // of ICMP6Parameter: a next header that is not known
+	ICMP6CodeHeader   = 1 // for ICMP6Parameter: unknown next header
 
 	ICMP6RouterSolicitation    = 133 // RFC 4861, with the others up to the redirect
 	ICMP6NeighbourSolicitation = 135
@@ -36,10 +36,10 @@ const (
 	ICMP6Redirect              = 137
 )
 
-// ICMPLen is the length of the header of any ICMP message that is built here.
+// ICMPLen is the length of the header of any ICMP message built here.
 const ICMPLen = 8
 
-// Between are the two ends of a cable: from sends the frame.
+// Between describes the two ends of a cable: from sends the frame.
 type Between struct{ From, To MAC }
 
 func (b Between) put(frame []byte, ethertype uint16) {
@@ -49,7 +49,7 @@ func (b Between) put(frame []byte, ethertype uint16) {
 	e.SetType(ethertype)
 }
 
-// PutICMP writes an ICMP message with the body behind its header, of which rest is the last 32 bits.
+// PutICMP writes an ICMP message with the body after its header. rest holds the last 32 bits of the header.
 func PutICMP(buf []byte, on Between, src, dst Addr, tos, kind, code uint8, rest uint32, body []byte) int {
 	n := EthernetLen + IPv4Len + ICMPLen + len(body)
 	on.put(buf, EtherTypeIPv4)
@@ -79,7 +79,7 @@ func PutICMP6(buf []byte, on Between, src, dst Addr6, class, hopLimit, kind, cod
 	return pad(buf, n)
 }
 
-// putMessage writes an ICMP message under a checksum that begins with a sum.
+// putMessage writes an ICMP message. Its checksum starts with a sum.
 func putMessage(m []byte, kind, code uint8, rest uint32, body []byte, sum uint32) {
 	copy(m[ICMPLen:], body)
 	m[0], m[1], m[2], m[3] = kind, code, 0, 0
@@ -90,10 +90,10 @@ func putMessage(m []byte, kind, code uint8, rest uint32, body []byte, sum uint32
 	binary.BigEndian.PutUint16(m[2:], ^fold(sum+sum16(m)))
 }
 
-// ARP is a request or reply for IPv4 over Ethernet (RFC 826).
+// ARP holds a request or reply for IPv4 over Ethernet (RFC 826).
 type ARP []byte
 
-// ARPLen is its length.
+// ARPLen is the length of the message in bytes.
 const ARPLen = 28
 
 // ARPRequest is the operation of a request.
@@ -104,16 +104,16 @@ func (a ARP) Valid() bool {
 	return binary.BigEndian.Uint32(a) == 1<<16|EtherTypeIPv4 && a[4] == 6 && a[5] == 4
 }
 
-// Operation returns 1 of a request.
+// Operation returns the operation: ARPRequest for a request.
 func (a ARP) Operation() uint16 { return binary.BigEndian.Uint16(a[6:]) }
 
-// Sender returns the address that it was sent from.
+// Sender returns the sender's address.
 func (a ARP) Sender() Addr { return Addr(a[14:]) }
 
-// Target returns the address that is asked for.
+// Target returns the requested address.
 func (a ARP) Target() Addr { return Addr(a[24:]) }
 
-// PutARPReply answers a request: its target is at the address of who sends the frame.
+// PutARPReply answers a request: the target has the MAC address of the frame's sender.
 func PutARPReply(buf []byte, on Between, request ARP) int {
 	on.put(buf, EtherTypeARP)
 	r := buf[EthernetLen : EthernetLen+ARPLen]

@@ -5,20 +5,22 @@ import (
 	"hash/crc32"
 )
 
-// ICRCLen is the invariant CRC's length. It ends a RoCEv2 packet.
+// ICRCLen is the length of the invariant CRC, which ends a RoCEv2 packet.
 //
-// It is the Ethernet CRC-32 over 8 bytes 0xff in place of InfiniBand's LRH, then the packet from the IP header on, with
-// all that a switch may change set to ones (IBTA annex A17; telemetry is ours): TOS, TTL and checksum, of IPv6 traffic
-// class, flow label and hop limit, UDP's checksum, the BTH's byte 4, and telemetry. So it survives what switches write.
+// The invariant CRC is the Ethernet CRC-32 over 8 bytes 0xff in place of InfiniBand's LRH, and then the packet from the
+// IP header on. All fields that a switch may change count as ones (IBTA annex A17; telemetry is pausenet's): TOS, TTL
+// and checksum, of IPv6 traffic class, flow label and hop limit, UDP's checksum, the BTH's byte 4, and telemetry. So
+// the CRC stays valid when switches write them.
 const ICRCLen = 4
 
-// rocePrefixLen is the masked part over IPv4: IP, UDP and BTH headers.
+// rocePrefixLen is the length of the masked part over IPv4: IP, UDP and BTH headers.
 const rocePrefixLen = IPv4Len + UDPLen + BTHLen
 
-// crcLRH is the CRC of the 8 bytes that stand for the LRH.
+// crcLRH holds the CRC of the 8 bytes that stand for the LRH.
 var crcLRH = crc32.ChecksumIEEE([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 
-// maskIPUDP sets what the ICRC leaves out of the IP and UDP header in b to ones, and returns the length of both.
+// maskIPUDP sets the fields of the IP and UDP header in b that the ICRC does not cover to ones, and returns the length
+// of both headers.
 func maskIPUDP(b []byte) int {
 	n := IPv4Len + UDPLen
 	if IPv6(b).Version() == 6 {
@@ -37,8 +39,8 @@ func maskIPUDP(b []byte) int {
 }
 
 // ICRC computes the invariant CRC of a RoCEv2 packet from its IP header (without options or extension headers) up to
-// where the ICRC belongs. len(packet) must be at least 40, over IPv6 60: the three headers' length. Put the result
-// least significant byte first.
+// the position of the ICRC. len(packet) must be at least 40, over IPv6 60: the length of the three headers. Write the
+// result least significant byte first.
 func ICRC(packet []byte) uint32 {
 	var buf [rocePrefixLen + IPv6Len - IPv4Len]byte
 	n := rocePrefixLen

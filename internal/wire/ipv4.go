@@ -2,10 +2,10 @@ package wire
 
 import "encoding/binary"
 
-// IPv4 is an IPv4 header (RFC 791 section 3.1) and what follows it.
+// IPv4 holds an IPv4 header (RFC 791 section 3.1) and the bytes after it.
 type IPv4 []byte
 
-// IPv4Len is the length of a header without options, the only kind we send.
+// IPv4Len is the length of a header without options, the only kind that pausenet sends.
 const IPv4Len = 20
 
 const (
@@ -28,11 +28,11 @@ const (
 
 	// ProtocolUDP is UDP's protocol number (RFC 768).
 	ProtocolUDP = 17
-	// DefaultTTL is the TTL of the frames we build.
+	// DefaultTTL is the TTL of the frames that pausenet builds.
 	DefaultTTL = 64
 )
 
-// ECN is the codepoint in the low two bits of the TOS byte (RFC 3168 section 5).
+// ECN holds the codepoint in the low two bits of the TOS byte (RFC 3168 section 5).
 type ECN uint8
 
 // Codepoints. Under ternary congestion detection ECT(0) means "undetermined" and senders use ECT(1) (TCD,
@@ -61,7 +61,7 @@ func PriorityOfDSCP(dscp uint8) uint8 { return dscp >> 3 & 7 }
 // Version returns the IP version.
 func (p IPv4) Version() uint8 { return p[ipVersionIHL] >> 4 }
 
-// HeaderLen returns the header's length with options, as the header says.
+// HeaderLen returns the header's length with options, from its length field.
 func (p IPv4) HeaderLen() int { return int(p[ipVersionIHL]&0xf) * 4 }
 
 // TOS returns the former type-of-service byte: DSCP<<2 | ECN.
@@ -76,7 +76,7 @@ func (p IPv4) ECN() ECN { return ECN(p[ipTOS] & 3) }
 // TotalLen returns the packet's length, header included.
 func (p IPv4) TotalLen() int { return int(binary.BigEndian.Uint16(p[ipTotalLen:])) }
 
-// ID returns the identification field; we send 0, as RFC 6864 allows under DF.
+// ID returns the identification field; pausenet sends 0, which RFC 6864 permits under DF.
 func (p IPv4) ID() uint16 { return binary.BigEndian.Uint16(p[ipID:]) }
 
 // Fragmented reports whether the packet is a fragment.
@@ -88,7 +88,7 @@ func (p IPv4) TTL() uint8 { return p[ipTTL] }
 // Protocol returns the protocol carried.
 func (p IPv4) Protocol() uint8 { return p[ipProtocol] }
 
-// Checksum returns the checksum as it stands in the header.
+// Checksum returns the checksum in the header.
 func (p IPv4) Checksum() uint16 { return binary.BigEndian.Uint16(p[ipChecksum:]) }
 
 // Src returns the source address.
@@ -118,7 +118,7 @@ func (p IPv4) UpdateChecksum() {
 	binary.BigEndian.PutUint16(p[ipChecksum:], ^fold(sum16(p[:p.HeaderLen()])))
 }
 
-// ChecksumValid reports whether the checksum fits the header.
+// ChecksumValid reports whether the checksum matches the header.
 func (p IPv4) ChecksumValid() bool {
 	n := p.HeaderLen()
 	return n >= IPv4Len && n <= len(p) && fold(sum16(p[:n])) == 0xffff

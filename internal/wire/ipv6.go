@@ -2,10 +2,10 @@ package wire
 
 import "encoding/binary"
 
-// IPv6 is an IPv6 header (RFC 8200 section 3) and what follows it.
+// IPv6 holds an IPv6 header (RFC 8200 section 3) and the bytes after it.
 type IPv6 []byte
 
-// IPv6Len is the header's length.
+// IPv6Len is the length of the header in bytes.
 const IPv6Len = 40
 
 const (
@@ -16,10 +16,10 @@ const (
 	ip6Dst        = 24
 )
 
-// Version is the version of the Internet Protocol that RoCE frames go over; IBTA annex A17 has both.
+// Version selects the IP version of RoCE frames; IBTA annex A17 specifies both.
 type Version uint8
 
-// Versions. Lengths that have none are those over IPv4.
+// Versions. Lengths without a version are those over IPv4.
 const (
 	V4 Version = iota
 	V6
@@ -28,7 +28,7 @@ const (
 // String returns "IPv4" or "IPv6".
 func (v Version) String() string { return [...]string{"IPv4", "IPv6"}[v&1] }
 
-// Extra returns how many bytes a frame's headers are longer than over IPv4: 0 or 20.
+// Extra returns the additional length of a frame's headers compared with IPv4: 0 or 20.
 func (v Version) Extra() int { return int(v) * (IPv6Len - IPv4Len) }
 
 // versionOf returns the IP version of a RoCE frame.
@@ -39,13 +39,13 @@ func versionOf(frame []byte) Version {
 	return V4
 }
 
-// Addr6 is an IPv6 address.
+// Addr6 holds an IPv6 address.
 type Addr6 [16]byte
 
 // Map returns the address of the fabric that stands for an IPv4 address: fd00::/96 (RFC 4193) and its 32 bits.
 func Map(a Addr) Addr6 { return Addr6{0: 0xfd, 12: a[0], 13: a[1], 14: a[2], 15: a[3]} }
 
-// Unmap returns the IPv4 address that one of the fabric stands for; ok is false of others.
+// Unmap returns the IPv4 address that one of the fabric stands for; ok is false for others.
 func (a Addr6) Unmap() (v4 Addr, ok bool) {
 	v4 = Addr(a[12:])
 	return v4, a == Map(v4)
@@ -60,22 +60,22 @@ func (p IPv6) TrafficClass() uint8 { return uint8(binary.BigEndian.Uint16(p) >> 
 // ECN returns the congestion codepoint.
 func (p IPv6) ECN() ECN { return ECN(p[1] >> 4 & 3) }
 
-// SetECN rewrites it.
+// SetECN rewrites the congestion codepoint.
 func (p IPv6) SetECN(e ECN) { p[1] = p[1]&^0x30 | uint8(e&3)<<4 }
 
 // setTrafficClass writes the first word, with a flow label of 0.
 func (p IPv6) setTrafficClass(tos uint8) { binary.BigEndian.PutUint32(p, 6<<28|uint32(tos)<<20) }
 
-// PayloadLen returns the length of what follows the header.
+// PayloadLen returns the length of the bytes after the header.
 func (p IPv6) PayloadLen() int { return int(binary.BigEndian.Uint16(p[ip6PayloadLen:])) }
 
-// NextHeader returns the kind of what follows the header: a protocol's number, or an extension header's.
+// NextHeader returns the kind of the bytes after the header: a protocol's number, or an extension header's.
 func (p IPv6) NextHeader() uint8 { return p[ip6NextHeader] }
 
-// HopLimit returns what IPv4 calls TTL.
+// HopLimit returns the hop limit, which IPv4 calls TTL.
 func (p IPv6) HopLimit() uint8 { return p[ip6HopLimit] }
 
-// SetHopLimit rewrites it.
+// SetHopLimit rewrites the hop limit.
 func (p IPv6) SetHopLimit(n uint8) { p[ip6HopLimit] = n }
 
 // Src returns the source address.
@@ -84,7 +84,7 @@ func (p IPv6) Src() Addr6 { return Addr6(p[ip6Src:ip6Dst]) }
 // Dst returns the destination address.
 func (p IPv6) Dst() Addr6 { return Addr6(p[ip6Dst:IPv6Len]) }
 
-// ECNOf returns the codepoint of a frame of IP.
+// ECNOf returns the codepoint of an IP frame.
 func ECNOf(frame []byte) ECN {
 	if versionOf(frame) == V6 {
 		return IPv6(frame[EthernetLen:]).ECN()
@@ -92,8 +92,8 @@ func ECNOf(frame []byte) ECN {
 	return IPv4(frame[EthernetLen:]).ECN()
 }
 
-// PriorityOf returns the priority of a frame by its DSCP; 0 of what is not IP. What a short frame lacks is 0, as
-// what pads it.
+// PriorityOf returns the priority of a frame by its DSCP; 0 if it is not IP. Missing bytes of a short frame count as 0,
+// like padding.
 func PriorityOf(frame []byte) uint8 {
 	switch ip := frame[EthernetLen:]; {
 	case Ethernet(frame).Type() == EtherTypeIPv4 && len(ip) > ipTOS:

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// Opcodes of the reliable connection service that queue pairs of messages use besides those of flows (IBTA volume 1
-// section 9.2, table 38).
+// Opcodes of the reliable connection service that only queue pairs of messages use, not flows (IBTA volume 1 section
+// 9.2, table 38).
 const (
 	OpSendLastImm        Opcode = 0x03
 	OpSendOnlyImm        Opcode = 0x05
@@ -19,17 +19,17 @@ const (
 	OpFetchAdd           Opcode = 0x14
 )
 
-// Syndromes by which a responder refuses a request for good (IBTA volume 1 section 9.7.5.2.8, table 46).
+// Syndromes of a responder's permanent refusals (IBTA volume 1 section 9.7.5.2.8, table 46).
 const (
 	SyndromeNakInvalid     uint8 = 0x61 // remote invalid request error
 	SyndromeNakAccess      uint8 = 0x62 // remote access error
 	SyndromeNakOperational uint8 = 0x63 // remote operational error
 )
 
-// IsRNR reports whether a NAK's syndrome is that of a receiver that is not ready. The timer is in its low 5 bits.
+// IsRNR reports whether a NAK's syndrome means that the receiver is not ready. The timer is in its low 5 bits.
 func IsRNR(syndrome uint8) bool { return syndrome&^0x1f == SyndromeRNR }
 
-// Lengths of headers behind the BTH.
+// Lengths of headers after the BTH.
 const (
 	ImmDtLen        = 4  // IBTA section 9.3.6
 	AtomicETHLen    = 28 // IBTA section 9.3.4
@@ -55,8 +55,8 @@ const immOpcodes = 1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<
 // IsReadResponse reports whether the opcode is one of the four of READ responses.
 func (o Opcode) IsReadResponse() bool { return o >= OpReadResponseFirst && o <= OpReadResponseOnly }
 
-// readResponseExtension returns how many bytes of headers a READ response has behind its BTH: all but the middle
-// ones have an AETH.
+// readResponseExtension returns the length of the headers after the BTH of a READ response: all but the middle ones
+// have an AETH.
 func (o Opcode) readResponseExtension() int {
 	if o == OpReadResponseMiddle {
 		return 0
@@ -64,7 +64,7 @@ func (o Opcode) readResponseExtension() int {
 	return AETHLen
 }
 
-// parseMessage reads what follows the BTH of a packet that a flow has not. rest ends before the ICRC.
+// parseMessage parses the headers after the BTH of a packet that is no flow's. rest ends before the ICRC.
 func (p *Packet) parseMessage(b BTH, rest []byte) error {
 	switch op := p.Opcode; {
 	case op == OpReadRequest:
@@ -99,12 +99,12 @@ func (p *Packet) parseMessage(b BTH, rest []byte) error {
 	return nil
 }
 
-// Solicited reports whether a packet of a message asks for an event at the receiver.
+// Solicited reports whether a packet of a message requests an event at the receiver.
 func (p *Packet) Solicited() bool {
 	return p.bth && p.frame[p.headers-BTHLen+bthFlags]&bthSolicited != 0
 }
 
-// Immediate returns the immediate data of a data packet that carries some, in host order.
+// Immediate returns the immediate data of a data packet, if it carries any, in host order.
 func (p *Packet) Immediate() uint32 {
 	if p.Kind != KindData || !p.Opcode.HasImm() {
 		return 0
@@ -112,7 +112,7 @@ func (p *Packet) Immediate() uint32 {
 	return binary.BigEndian.Uint32(p.frame[p.body-ImmDtLen:])
 }
 
-// Atomic returns what an atomic request asks for: of a fetch-and-add, swap is what is added.
+// Atomic returns the operands of an atomic request. For a fetch-and-add, swap is the addend.
 func (p *Packet) Atomic() (va uint64, rkey uint32, swap, compare uint64) {
 	if p.Kind != KindAtomic {
 		return 0, 0, 0, 0
@@ -122,7 +122,7 @@ func (p *Packet) Atomic() (va uint64, rkey uint32, swap, compare uint64) {
 		binary.BigEndian.Uint64(h[atomicSwap:]), binary.BigEndian.Uint64(h[atomicCompare:])
 }
 
-// Original returns what an atomic acknowledge says the memory had before.
+// Original returns the previous value of the memory in an atomic acknowledge.
 func (p *Packet) Original() uint64 {
 	if p.Kind != KindAtomicAck {
 		return 0
@@ -130,7 +130,7 @@ func (p *Packet) Original() uint64 {
 	return binary.BigEndian.Uint64(p.frame[p.headers+AETHLen:])
 }
 
-// Response returns a response's payload, nil if it is none.
+// Response returns the payload of a READ response; nil for other packets.
 func (p *Packet) Response() []byte {
 	if p.Kind != KindReadResponse {
 		return nil
@@ -138,8 +138,8 @@ func (p *Packet) Response() []byte {
 	return p.frame[p.body : p.body+p.Payload]
 }
 
-// Message is what the headers of one packet of a queue pair of messages say. What its opcode has no header for is not
-// looked at.
+// Message holds the header fields of one packet of a queue pair of messages. Fields without a header in its opcode are
+// ignored.
 type Message struct {
 	Op         Opcode
 	PSN        uint32
@@ -152,14 +152,15 @@ type Message struct {
 	Imm        uint32
 	Syndrome   uint8 // AETH
 	MSN        uint32
-	// Swap and Compare are of an atomic request; of its acknowledge Swap is what the memory had before.
+	// Swap and Compare hold the operands of an atomic request. In its acknowledgement Swap holds the memory's previous
+	// value.
 	Swap, Compare uint64
 	Timestamp     uint64 // of an opcode with a timestamp
-	// QKey and SourceQP are of a datagram.
+	// QKey and SourceQP belong to a datagram.
 	QKey, SourceQP uint32
 }
 
-// extension returns how many bytes of headers follow the BTH of a packet of the opcode.
+// extension returns the length of the headers after the BTH of a packet with the opcode.
 func (o Opcode) extension() int {
 	switch {
 	case o.IsData():
@@ -178,14 +179,14 @@ func (o Opcode) extension() int {
 	return 0
 }
 
-// MessageLen returns the length of the frame of a packet with so many bytes of payload.
+// MessageLen returns the length of the frame of a packet with the given payload bytes.
 func (v Version) MessageLen(op Opcode, payload int) int {
 	return max(roceHeaderLen+v.Extra()+op.extension()+payload+padCount(payload)+ICRCLen, MinFrame)
 }
 
-// BeginMessage writes the headers of a packet into buf, of MessageLen of h's version, and zeroes what pads it. It
-// returns the place of the payload, for the caller to fill; EndMessage then writes the ICRC. h must not be of headers
-// only.
+// BeginMessage writes the headers of a packet into buf, whose length is MessageLen of h's version, and zeroes the
+// padding. It returns the memory of the payload, which the caller fills; EndMessage then writes the ICRC. h must not be
+// for headers only.
 func BeginMessage(buf []byte, h *FlowHeader, m *Message) (payload []byte) {
 	padding := padCount(m.Payload)
 	flags := bthMigReq | byte(padding)<<bthPadShift

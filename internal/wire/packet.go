@@ -5,21 +5,21 @@ import (
 	"errors"
 )
 
-// Kind is what a frame is to the fabric.
+// Kind identifies the role of a frame in the fabric.
 type Kind uint8
 
 // Kinds.
 const (
-	KindOther Kind = iota // not ours: host-stack traffic, or a RoCE opcode that we do not use
+	KindOther Kind = iota // host-stack traffic, or a RoCE opcode that pausenet does not use
 	KindData
 	KindAck
 	KindNak // sequence error, RNR or another refusal: see Packet.Syndrome
 	KindCNP
 	KindCNM
 	KindPFC
-	KindGrant   // of a receiver to its sender: see Packet.Sum
-	KindRequest // for one
-	// Of queue pairs of messages alone.
+	KindGrant   // grant from a receiver to its sender: see Packet.Sum
+	KindRequest // request for a grant
+	// Only for queue pairs of messages.
 	KindReadRequest
 	KindReadResponse
 	KindAtomic
@@ -60,7 +60,7 @@ func (k Kind) String() string {
 	return "other"
 }
 
-// Why Parse refuses a frame.
+// Errors of Parse.
 var (
 	ErrTruncated  = errors.New("frame is shorter than its headers say")
 	ErrIPHeader   = errors.New("malformed IP header")
@@ -68,18 +68,18 @@ var (
 	ErrBTHVersion = errors.New("unknown BTH transport version")
 )
 
-// Packet is a parsed frame. It refers to the frame's bytes and is valid as long as they are.
+// Packet holds a parsed frame. It refers to the frame's bytes and is valid as long as they are.
 type Packet struct {
 	Kind Kind
 
-	// Of every IPv4 frame, and of RoCEv2 over IPv6: TOS is the traffic class there, and the addresses are those that the
-	// packet's stand for.
+	// For every IPv4 frame, and for RoCEv2 over IPv6. There TOS is the traffic class, and the addresses are the IPv4
+	// addresses that the packet's addresses stand for.
 	TOS      uint8
 	Protocol uint8
 	Src, Dst Addr
 
-	// Of RoCEv2 frames (Opcode says nothing when BTH() is nil).
-	Opcode        Opcode // as on the wire: with telemetry it is none of the standard's
+	// For RoCEv2 frames (Opcode is undefined when BTH() is nil).
+	Opcode        Opcode // as on the wire: not one of the standard's if it has telemetry
 	Syndrome      uint8  // ACK and NAK
 	AckReq        bool
 	Retransmitted bool // BTH.Retransmitted
@@ -93,18 +93,18 @@ type Packet struct {
 
 	frame   []byte
 	ip, bth bool
-	headers int // offset of what follows the BTH; 0: unknown, as the frame is brief
-	body    int // offset of what follows the headers
+	headers int // offset of the bytes after the BTH; 0: unknown, because the frame is brief
+	body    int // offset of the bytes after the headers
 	icrc    int // offset of the ICRC
 }
 
-// ECN returns the congestion codepoint, of what has a TOS.
+// ECN returns the congestion codepoint of a frame with a TOS.
 func (p *Packet) ECN() ECN { return ECN(p.TOS & 3) }
 
-// Priority returns the priority that its DSCP stands for.
+// Priority returns the priority of the frame's DSCP.
 func (p *Packet) Priority() uint8 { return PriorityOfDSCP(p.TOS >> 2) }
 
-// Version returns the version of the Internet Protocol that a RoCEv2 frame goes over.
+// Version returns the IP version of a RoCEv2 frame.
 func (p *Packet) Version() Version {
 	if p.headers == roceHeaderLen6 {
 		return V6
@@ -115,7 +115,7 @@ func (p *Packet) Version() Version {
 // Ethernet returns the frame.
 func (p *Packet) Ethernet() Ethernet { return p.frame }
 
-// IPv4 returns the IPv4 packet, nil if the frame has none.
+// IPv4 returns the IPv4 packet; nil if the frame has none.
 func (p *Packet) IPv4() IPv4 {
 	if !p.ip {
 		return nil
@@ -123,13 +123,13 @@ func (p *Packet) IPv4() IPv4 {
 	return p.frame[EthernetLen:]
 }
 
-// UDP returns a RoCEv2 frame's UDP datagram, nil if it is none.
+// UDP returns a RoCEv2 frame's UDP datagram; nil for other frames.
 func (p *Packet) UDP() UDP { return UDP(p.roce(BTHLen + UDPLen)) }
 
 // BTH returns the base transport header, nil if the frame is not RoCEv2.
 func (p *Packet) BTH() BTH { return BTH(p.roce(BTHLen)) }
 
-// roce returns the frame from so many bytes before the BTH's end on.
+// roce returns the frame from this many bytes before the BTH's end on.
 func (p *Packet) roce(before int) []byte {
 	if !p.bth {
 		return nil
@@ -137,7 +137,7 @@ func (p *Packet) roce(before int) []byte {
 	return p.frame[p.headers-before : p.icrc+ICRCLen]
 }
 
-// RETH returns the header of a WRITE first or only, or of a READ request, else nil.
+// RETH returns the header of a WRITE first or only, or of a READ request; nil otherwise.
 func (p *Packet) RETH() RETH {
 	if (p.Kind != KindData || !p.Opcode.HasRETH()) && p.Kind != KindReadRequest {
 		return nil
@@ -155,7 +155,7 @@ func (p *Packet) INT() INT {
 	return p.frame[p.headers+at : p.headers+at+INTLen]
 }
 
-// AETH returns the header of an ACK or NAK, else nil.
+// AETH returns the header of an ACK or NAK; nil otherwise.
 func (p *Packet) AETH() AETH {
 	if p.Kind != KindAck && p.Kind != KindNak {
 		return nil
@@ -163,7 +163,7 @@ func (p *Packet) AETH() AETH {
 	return p.frame[p.headers : p.headers+AETHLen]
 }
 
-// Data returns a data packet's or a datagram's payload, nil if it is none.
+// Data returns a data packet's or a datagram's payload; nil for other packets.
 func (p *Packet) Data() []byte {
 	if p.Kind != KindData && p.Kind != KindDatagram {
 		return nil
@@ -171,7 +171,7 @@ func (p *Packet) Data() []byte {
 	return p.frame[p.body : p.body+p.Payload]
 }
 
-// Reserved returns the 16 reserved bytes of a CNP, else nil.
+// Reserved returns the 16 reserved bytes of a CNP; nil otherwise.
 func (p *Packet) Reserved() []byte {
 	if p.Kind != KindCNP {
 		return nil
@@ -179,7 +179,7 @@ func (p *Packet) Reserved() []byte {
 	return p.frame[p.headers : p.headers+CNPReservedLen]
 }
 
-// PFC returns the frame if it is a PFC frame, else nil.
+// PFC returns the frame if it is a PFC frame; nil otherwise.
 func (p *Packet) PFC() PFC {
 	if p.Kind != KindPFC {
 		return nil
@@ -187,7 +187,7 @@ func (p *Packet) PFC() PFC {
 	return p.frame
 }
 
-// CNM returns the frame if it is a CNM, else nil.
+// CNM returns the frame if it is a CNM; nil otherwise.
 func (p *Packet) CNM() CNM {
 	if p.Kind != KindCNM {
 		return nil
@@ -195,12 +195,12 @@ func (p *Packet) CNM() CNM {
 	return p.frame
 }
 
-// ICRCValid reports whether the frame is RoCEv2 and its ICRC is right.
+// ICRCValid reports whether the frame is RoCEv2 and has the correct ICRC.
 func (p *Packet) ICRCValid() bool {
 	return p.bth && ICRC(p.frame[EthernetLen:p.icrc]) == binary.LittleEndian.Uint32(p.frame[p.icrc:])
 }
 
-// VerifyICRC reports whether frame is a well-formed RoCEv2 frame with the right ICRC.
+// VerifyICRC reports whether frame is a well-formed RoCEv2 frame with the correct ICRC.
 func VerifyICRC(frame []byte) bool {
 	var p Packet
 	return Parse(frame, &p) == nil && p.ICRCValid()

@@ -62,8 +62,8 @@ func (p *Packet) parseIPv4(b []byte) error {
 	return p.parseUDP(UDP(ip[IPv4Len:ip.TotalLen()]), roceHeaderLen)
 }
 
-// parseIPv6 reads RoCEv2 between addresses of the fabric. It has no extension headers; whatever else there is is left
-// to the kernel.
+// parseIPv6 parses RoCEv2 between addresses of the fabric, without extension headers. It leaves all other packets to
+// the kernel.
 func (p *Packet) parseIPv6(b []byte) error {
 	ip := IPv6(b)
 	if len(ip) < IPv6Len {
@@ -90,7 +90,7 @@ func (p *Packet) parseIPv6(b []byte) error {
 	return p.parseUDP(udp, roceHeaderLen6)
 }
 
-// parseUDP reads a datagram; if it is RoCEv2's, its BTH ends so many bytes after the frame's start.
+// parseUDP parses a UDP datagram. If it is RoCEv2, its BTH ends at the given offset.
 func (p *Packet) parseUDP(udp UDP, headers int) error {
 	if udp.DstPort() != PortRoCE {
 		return nil
@@ -102,7 +102,7 @@ func (p *Packet) parseUDP(udp UDP, headers int) error {
 	return p.parseBTH(BTH(udp[UDPLen:]))
 }
 
-// parseBTH reads b, which starts with the BTH and ends with the ICRC.
+// parseBTH parses b, which starts with the BTH and ends with the ICRC.
 func (p *Packet) parseBTH(b BTH) error {
 	if len(b) < BTHLen+ICRCLen {
 		return ErrTruncated

@@ -7,10 +7,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// PFC is a whole priority flow control frame (IEEE 802.1Qbb, 802.3 annex 31D), Ethernet header included.
+// PFC holds a whole priority flow control frame (IEEE 802.1Qbb, 802.3 annex 31D), Ethernet header included.
 type PFC []byte
 
-// PFCLen is the length of the frames we send: padded to the minimum.
+// PFCLen is the length of the frames that pausenet sends: padded to the minimum.
 const PFCLen = MinFrame
 
 const (
@@ -31,7 +31,7 @@ const (
 	Resume   uint16 = 0 // ends a pause
 )
 
-// PFCMAC is the link-local address PFC frames are sent to; no bridge forwards it.
+// PFCMAC is the link-local destination address of PFC frames; no bridge forwards it.
 var PFCMAC = MAC{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01}
 
 // Opcode returns the MAC control opcode, 0x0101 for PFC.
@@ -40,11 +40,11 @@ func (p PFC) Opcode() uint16 { return binary.BigEndian.Uint16(p[pfcOpcode:]) }
 // ClassEnable returns the bit set of classes that the frame applies to. It omits the standard's reserved high byte.
 func (p PFC) ClassEnable() uint8 { return p[pfcEnable+1] }
 
-// Time returns the pause time of a class, in quanta; it means something only when the class is enabled.
+// Time returns the pause time of a class, in quanta. It is valid only if the class is enabled.
 func (p PFC) Time(class uint8) uint16 { return binary.BigEndian.Uint16(p[pfcTime+2*int(class&7):]) }
 
-// PutPFC writes a frame that sets the pause times of the enabled classes and returns its length; the times of other
-// classes go out as 0. len(buf) must be at least PFCLen.
+// PutPFC writes a frame that sets the pause times of the enabled classes and returns its length. It writes 0 for the
+// times of other classes. len(buf) must be at least PFCLen.
 func PutPFC(buf []byte, src MAC, enable uint8, times *[8]uint16) int {
 	f := buf[:PFCLen]
 	clear(f[pfcTime:])
@@ -68,7 +68,7 @@ func PutPause(buf []byte, src MAC, class uint8, quanta uint16) int {
 	return PutPFC(buf, src, 1<<(class&7), &times)
 }
 
-// PauseTime returns how long a pause of so many quanta lasts on a link of rate r.
+// PauseTime returns the duration of a pause of this many quanta on a link of rate r.
 func PauseTime(quanta uint16, r units.Rate) vtime.Time {
 	return r.TimeFor(int64(quanta) * pfcQuantumBytes)
 }

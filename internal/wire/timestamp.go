@@ -2,23 +2,23 @@ package wire
 
 import "encoding/binary"
 
-// TimestampLen is the length of a timestamp: when a data packet began to leave, in whatever unit its sender counts. It
-// is directly after the BTH of the packet, and the packet's ACK or NAK carries it back after its AETH, as TIMELY's
-// packets do in HPCC's simulator. The packet's opcode then is one of the range for manufacturers
+// TimestampLen is the length of a timestamp: the departure of a data packet, in a unit of its sender's choice. The
+// timestamp directly follows the BTH of the packet, and the packet's ACK or NAK returns it after its AETH, like
+// TIMELY's packets in HPCC's simulator. The packet's opcode then is in the range for manufacturers
 // (Opcode.WithTimestamp).
 const TimestampLen = 8
 
 // AckTimestampLen is the length of an ACK with a timestamp, over IPv4.
 const AckTimestampLen = AckLen + TimestampLen // 70
 
-// mostTimestampEnd is where the headers of a packet with a timestamp end at most, from the BTH's end on: an ACK's.
+// mostTimestampEnd limits the end of the headers of a packet with a timestamp, from the BTH's end on: that of an ACK.
 const mostTimestampEnd = AETHLen + TimestampLen
 
 // SetTimestamp sets the departure time of the following data packets with a timestamp.
 func (h *FlowHeader) SetTimestamp(at uint64) { h.timestamp = at }
 
-// PutAckTimestamp returns PutAck for the answer to a packet with a timestamp, which it carries back; its length is
-// AckTimestampLen.
+// PutAckTimestamp works like PutAck for the answer to a packet with a timestamp, which it returns to the sender. Its
+// length is AckTimestampLen.
 func PutAckTimestamp(buf []byte, h *FlowHeader, syndrome uint8, psn, msn uint32, timestamp uint64) int {
 	n := h.length + AETHLen + TimestampLen + ICRCLen
 	crc := h.put(buf, n, OpAck.WithTimestamp(), bthMigReq, 0, psn&PSNMask)

@@ -11,13 +11,13 @@ import "encoding/binary"
 // TrimmedTOS returns the TOS byte of trimmed packets in a priority (0..7).
 func TrimmedTOS(priority uint8, ecn ECN) uint8 { return (priority*8+4)<<2 | uint8(ecn&3) }
 
-const dscpTrimmed = 4 // of the lowest three bits
+const dscpTrimmed = 4 // mask of the lowest three bits
 
-// Trimmed reports whether a data packet came without its payload.
+// Trimmed reports whether a data packet arrived without its payload.
 func (p *Packet) Trimmed() bool { return p.Kind == KindData && p.TOS>>2&7 == dscpTrimmed }
 
-// TrimmedLen returns the length of what is left of the frame of a data packet with that opcode: its headers, and 4
-// bytes of payload where Ethernet's least frame is longer than those.
+// TrimmedLen returns the length of the trimmed frame of a data packet with that opcode: its headers, and 4 bytes of
+// payload if the headers are shorter than Ethernet's minimum.
 func (v Version) TrimmedLen(op Opcode) int {
 	if n := v.dataLen(op, 0); n >= MinFrame {
 		return n
@@ -28,14 +28,14 @@ func (v Version) TrimmedLen(op Opcode) int {
 // Opcode returns the operation of a packet with the brief headers b.
 func (b Brief) Opcode() Opcode { return briefOps[b>>briefOp&7] }
 
-// Trim returns the packet without its payload, in a priority. It must be data.
+// Trim returns the packet without its payload, in a priority. It must be a data packet.
 func (b Brief) Trim(priority uint8) Brief {
 	b &^= 3<<briefPad | 7<<briefMSN
 	return b | 1<<briefOwn | Brief(priority&7)<<briefMSN
 }
 
-// Trimmable reports whether frame, of which at least the headers up to the BTH are there, is a RoCE data packet that
-// has its payload, and how long it is without.
+// Trimmable reports whether frame is a RoCE data packet with its payload, and its trimmed length. frame must include at
+// least the headers up to the BTH.
 func Trimmable(frame []byte) (length int, ok bool) {
 	v, dscp := V4, uint8(0)
 	switch ip := frame[EthernetLen:]; Ethernet(frame).Type() {
@@ -60,8 +60,8 @@ func Trimmable(frame []byte) (length int, ok bool) {
 	return v.TrimmedLen(op), op.IsData()
 }
 
-// Trim cuts a data packet to what is left of it in a priority, TrimmedLen bytes. frame is the whole frame with its
-// payload, or no more than the headers that are kept of frames, which have no ICRC.
+// Trim trims a data packet, in a priority, to TrimmedLen bytes. frame is the whole frame with its payload, or only the
+// headers kept of frames, which have no ICRC.
 func Trim(frame []byte, priority uint8, whole bool) {
 	v, ip := versionOf(frame), frame[EthernetLen:]
 	udp := frame[bthOf(frame)-UDPLen:]

@@ -2,10 +2,10 @@ package wire
 
 import "encoding/binary"
 
-// UDP is a UDP header (RFC 768) and what follows it.
+// UDP holds a UDP header (RFC 768) and the bytes after it.
 type UDP []byte
 
-// UDPLen is the header's length.
+// UDPLen is the length of the header in bytes.
 const UDPLen = 8
 
 const (
@@ -18,8 +18,8 @@ const (
 const (
 	// PortRoCE is RoCEv2's destination port (IBTA annex A17).
 	PortRoCE = 4791
-	// MinEntropyPort is the first of the source ports that a QP may use to spread its flows over equal paths; the
-	// last is 0xffff: the dynamic ports (RFC 6335 section 6), which the UDP source port of RoCEv2 is taken from.
+	// MinEntropyPort is the first source port with which a QP may spread its flows over equal paths. The last is
+	// 0xffff. These are the dynamic ports (RFC 6335 section 6), the range of RoCEv2's UDP source ports.
 	MinEntropyPort = 0xc000
 )
 
@@ -32,5 +32,5 @@ func (u UDP) DstPort() uint16 { return binary.BigEndian.Uint16(u[udpDstPort:]) }
 // Length returns the datagram's length, header included.
 func (u UDP) Length() int { return int(binary.BigEndian.Uint16(u[udpLength:])) }
 
-// Checksum returns the checksum; RoCEv2 sends 0, for none, since the ICRC is stronger.
+// Checksum returns the checksum. RoCEv2 sends 0, which means none, because the ICRC is stronger.
 func (u UDP) Checksum() uint16 { return binary.BigEndian.Uint16(u[udpChecksum:]) }

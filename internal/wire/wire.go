@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// MinFrame is the least length of an Ethernet frame without its FCS (IEEE 802.3 clause 4.2.3.3).
+// MinFrame is the minimum length of an Ethernet frame without its FCS (IEEE 802.3 clause 4.2.3.3).
 const MinFrame = 60
 
-// MAC is an Ethernet address.
+// MAC holds an Ethernet address.
 type MAC [6]byte
 
 // String returns the address such as "02:00:00:00:01:01".
@@ -17,16 +17,16 @@ func (m MAC) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
 
-// Addr is an IPv4 address. It converts from and to netip.Addr by As4 and AddrFrom4, and is a fit map key.
+// Addr holds an IPv4 address. It converts from and to netip.Addr by As4 and AddrFrom4, and can be a map key.
 type Addr [4]byte
 
 // String returns the address such as "10.0.0.1".
 func (a Addr) String() string { return netip.AddrFrom4(a).String() }
 
-// Ethernet is an Ethernet II header (IEEE 802.3 clause 3.1.1) and what follows it.
+// Ethernet holds an Ethernet II header (IEEE 802.3 clause 3.1.1) and the bytes after it.
 type Ethernet []byte
 
-// EthernetLen is the header's length.
+// EthernetLen is the length of the header in bytes.
 const EthernetLen = 14
 
 const (
@@ -62,7 +62,7 @@ func (e Ethernet) SetSrc(m MAC) { copy(e[ethSrc:], m[:]) }
 // SetType rewrites the EtherType.
 func (e Ethernet) SetType(t uint16) { binary.BigEndian.PutUint16(e[ethType:], t) }
 
-// pad zeroes a frame of n bytes up to MinFrame and returns its length then.
+// pad zeroes a frame of n bytes up to MinFrame and returns the resulting length.
 func pad(buf []byte, n int) int {
 	if n >= MinFrame {
 		return n
