@@ -17,9 +17,9 @@ func (r *runner) drive(ctx context.Context, progress engine.Progress) (err error
 		if recovered == nil {
 			return
 		}
-		value, stack, outside := blame.Of(recovered)
+		value, stack, ofController := blame.Of(recovered)
 		p := r.engine.Panicked(value, stack)
-		if p == nil || !outside {
+		if p == nil || !ofController {
 			panic(recovered) // a bug of pausenet
 		}
 		err = p

@@ -1,4 +1,4 @@
-// Package blame tells whose code has panicked: a congestion control's, which users write, or the program's own.
+// Package blame determines whose code has panicked: a congestion control, which users write, or the program itself.
 package blame
 
 import (
@@ -9,46 +9,44 @@ import (
 	"strings"
 )
 
-// Packages that call congestion controls: by its methods, and to have one made.
+// Packages that call congestion controls: hostagent calls their methods, and engine their constructors.
 const (
 	nic    = "github.com/pausenet/pausenet/hostagent."
 	engine = "github.com/pausenet/pausenet/orchestrator/engine."
 )
 
-// Methods are those that a NIC calls.
+// Methods lists the methods that a NIC calls.
 var Methods = []string{
 	"OnSent", "OnAck", "OnCNP", "OnCNM", "OnNak", "OnTimeout", "OnLoss", "OnTimer", "Rate", "Window",
 	"Deadline", "Retimes",
 }
 
-// Carried is a panic of one goroutine that another panics with in its place.
+// Carried carries a panic of one goroutine to another, which panics with it.
 type Carried struct {
-	Value   any
-	Stack   []byte
-	Outside bool // what Of has last
+	Value          any
+	Stack          []byte
+	FromController bool // last result of Of
 }
 
-// Error returns the value with the stack of the goroutine that panicked first: what is printed if nobody recovers.
+// Error returns the value with the stack of the goroutine that panicked first. It is printed if nobody recovers.
 func (c *Carried) Error() string { return fmt.Sprintf("%v\n\n%s", c.Value, c.Stack) }
 
-// Carry returns a panic with this value for another goroutine. The deferred function that recovers from the panic
-// calls it.
+// Carry wraps a panic value for another goroutine. Call it in the deferred function that recovers from the panic.
 func Carry(value any) *Carried {
-	value, stack, outside := Of(value)
-	return &Carried{value, stack, outside}
+	value, stack, ofController := Of(value)
+	return &Carried{value, stack, ofController}
 }
 
-// Of returns what a panic was about, its stack, and whether it came out of a method of a congestion control, or of
-// what makes one, and not out of the code around it. It is to be called with what was recovered, by the deferred
-// function that did.
-func Of(recovered any) (value any, stack []byte, outside bool) {
+// Of returns the value of a panic, its stack, and whether a method or constructor of a congestion control caused it,
+// and not the code around it. Call it with the recovered value in the deferred function that recovered.
+func Of(recovered any) (value any, stack []byte, ofController bool) {
 	if c, ok := recovered.(*Carried); ok {
-		return c.Value, c.Stack, c.Outside
+		return c.Value, c.Stack, c.FromController
 	}
-	return recovered, debug.Stack(), cameFromOutside()
+	return recovered, debug.Stack(), fromController()
 }
 
-func cameFromOutside() bool {
+func fromController() bool {
 	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
 	panicked, called := false, ""

@@ -1,6 +1,6 @@
 //go:build !js
 
-// Package capture writes frames to a pcapng file that Wireshark reads: one section, one interface a port, timestamps in
+// Package capture writes frames to a pcapng file for Wireshark: one section, one interface per port, timestamps in
 // virtual time.
 package capture
 
@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// bufferSize is how much is gathered before it is written. A kill loses at most this much.
+	// bufferSize sets the size of the write buffer, in bytes. A kill loses at most this much.
 	bufferSize = 256 << 10
-	// maxBlock bounds what a packet block takes beside the frame: its head, tail and padding.
+	// maxBlock limits the bytes of a packet block besides the frame: its head, tail and padding.
 	maxBlock = 28 + 3 + 4
-	// maxFrame is the longest frame accepted, so that a block always fits in the buffer.
+	// maxFrame limits the length of frames, so that a block always fits in the buffer.
 	maxFrame = bufferSize - maxBlock
-	// maxInterface bounds a section's header and an interface block with a name of maxName bytes.
+	// maxInterface limits a section's header and an interface block with a name of maxName bytes.
 	maxInterface = 512
 	maxName      = 255
 )
@@ -42,15 +42,15 @@ const (
 	linkEthernet = 1
 )
 
-// Writer writes one capture. It may be used by one goroutine at a time. Its bytes depend on the calls alone, so equal
+// Writer writes one capture. Only one goroutine at a time may use it. Its output depends only on the calls, so equal
 // runs give equal files.
 //
-// It writes to the file whole blocks at a time: when the buffer is full, at Flush and at Close. When the process is
-// killed the file therefore holds whole frames and lacks the last bufferSize bytes at most; if the kernel was in the
-// middle of a write, it ends in a cut frame, and readers show all before that.
+// It writes to the file whole blocks at a time: when the buffer is full, at Flush and at Close. So after a kill the
+// file holds whole frames and lacks the last bufferSize bytes at most. If the kill interrupted a write, the file ends
+// in a partial frame, and readers show all frames before it.
 type Writer struct {
 	out     io.Writer
-	file    *os.File // out, if it is one
+	file    *os.File // out, if it is a file
 	buffer  *bufio.Writer
 	started bool // the section's header is written
 	ports   int
@@ -152,7 +152,7 @@ func (w *Writer) put(block []byte) {
 	_, _ = w.buffer.Write(binary.LittleEndian.AppendUint32(block, length))
 }
 
-// Flush writes out what is buffered.
+// Flush writes the buffered blocks.
 func (w *Writer) Flush() error {
 	if w.err != nil {
 		return w.err
@@ -166,8 +166,8 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close flushes and closes the file. It returns the first error of the capture's life, so a caller that only looks here
-// misses nothing.
+// Close flushes and closes the file. It returns the first error since the capture was opened, so checking only this
+// error is enough.
 func (w *Writer) Close() error {
 	if w.closed {
 		return w.err
@@ -190,8 +190,8 @@ func (w *Writer) Close() error {
 
 var errClosed = errors.New("capture: already closed")
 
-// reserve flushes unless n bytes fit in the buffer. bufio would fill the buffer to the brim, write that and go on: the
-// file would end in half a block most of the time.
+// reserve flushes unless n bytes fit in the buffer. bufio would fill the buffer completely, write that and continue:
+// the file would end in a partial block most of the time.
 func (w *Writer) reserve(n int) error {
 	if w.err == nil && w.buffer.Available() < n {
 		return w.Flush()
@@ -199,8 +199,7 @@ func (w *Writer) reserve(n int) error {
 	return w.err
 }
 
-// cut removes the half block that a write which failed midway, on a full disk say, left behind. It is an attempt: a
-// pipe cannot be cut.
+// cut tries to remove the partial block of a failed write, such as on a full disk. A pipe cannot be cut.
 func (w *Writer) cut() {
 	if w.file != nil {
 		_ = w.file.Truncate(w.good)

@@ -7,13 +7,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Writer is not there in a browser: the library would make the program that is loaded a fifth larger.
+// Writer does nothing in a browser: the library would make the loaded program a fifth larger.
 type Writer struct{}
 
 // NewFile returns a writer without ports.
 func NewFile(*os.File) *Writer { return &Writer{} }
 
-// AddPort refuses every port.
+// AddPort rejects every port.
 func (*Writer) AddPort(string) (int, error) {
 	return 0, errors.New("there are no captures in a browser: run the scenario on a computer of your own")
 }

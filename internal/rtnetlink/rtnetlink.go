@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package rtnetlink configures the kernel's network by many requests in one system call.
+// Package rtnetlink configures the kernel's network with many requests per system call.
 package rtnetlink
 
 import (
@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Socket sends requests to the kernel's network configuration. The kernel deals with them in their order. It is not
-// safe for concurrent use.
+// Socket sends requests to the kernel's network configuration. The kernel executes them in order. A Socket is not safe
+// for concurrent use.
 type Socket struct {
 	fd       int
-	sequence uint32    // of the last request
-	buffer   []byte    // requests that are yet to be sent
-	last     int       // where the last of them begins
-	pending  []subject // theirs
+	sequence uint32    // number of the last request
+	buffer   []byte    // unsent requests
+	last     int       // offset of the last unsent request
+	pending  []subject // subjects of the unsent requests
 	answers  []byte
 }
 
-// subject is what a request is about, for its error: "create the veth pair of", "L2-eth1".
+// subject describes a request for its error: "create the veth pair of", "L2-eth1".
 type subject struct{ action, name string }
 
-// batchBytes is how long the requests of one system call may become. The kernel copies them into one piece of memory.
+// batchBytes limits the size of the requests in one system call. The kernel copies them into one piece of memory.
 const batchBytes = 16 << 10
 
 // Open opens a socket in the thread's namespace; it stays there.
@@ -58,8 +58,8 @@ func (r *Socket) Add(req *nl.NetlinkRequest, action, name string) error {
 	return r.Flush()
 }
 
-// Flush sends the requests and waits until the kernel has dealt with them. The error is that of the first it refused;
-// those after it are done nevertheless.
+// Flush sends the requests and waits until the kernel has executed them. It returns the error of the first rejected
+// request. The kernel executes the requests after it nevertheless.
 func (r *Socket) Flush() error {
 	if len(r.pending) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (r *Socket) Flush() error {
 	return err
 }
 
-// await reads what the kernel answers to the pending requests.
+// await reads the kernel's answers to the pending requests.
 func (r *Socket) await() (refused error) {
 	if r.answers == nil {
 		r.answers = make([]byte, 1<<13)

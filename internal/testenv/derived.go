@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Derived runs a Python script of testdata that computes expected values from their sources, and compares what it
-// prints with the committed file. So the file is what the script says, and the script is there to be read beside the
-// paper. Without python3 it skips; in CI (environment variable CI set), where python3 is installed, it fails instead.
+// Derived runs a Python script of testdata that computes expected values from their sources, and compares its output
+// with the committed file. The script can be read beside the paper. Without python3 Derived skips the test; in CI
+// (environment variable CI set), where python3 is installed, it fails instead.
 func Derived(t testing.TB, script, file string) {
 	t.Helper()
 	python, err := exec.LookPath("python3")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Update says that golden files are to be written anew.
+// Update makes tests write their golden files.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
 // Golden compares a text with a file's, or writes the file.
@@ -29,7 +29,7 @@ func Golden(t testing.TB, path, got string) {
 	}
 }
 
-// difference returns the lines that two texts have not in common: the first that differ, up to the last.
+// difference returns the lines in which two texts differ, from the first difference to the last.
 func difference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 	first := 0

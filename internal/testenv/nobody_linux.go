@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nobody makes this process one without privileges, for good: it is for a process that a test starts. A program that is
-// started as another user would do, were it not that this user may be unable to read the test's program.
+// Nobody drops all privileges of this process, permanently. It is for a process that a test starts. A program started
+// as another user would do the same, but that user may be unable to read the test's program.
 func Nobody(t testing.TB) {
 	t.Helper()
 	const nobody = 65534

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// Table is a CSV file: its header as written, and its rows by column.
+// Table holds a CSV file: its header line, and its rows by column.
 type Table struct {
 	Header string
 	Rows   []map[string]string
 }
 
-// ReadTable reads a CSV file, whose rows have as many fields each.
+// ReadTable reads a CSV file. All rows must have the same number of fields.
 func ReadTable(t testing.TB, path string) Table {
 	t.Helper()
 	f, err := os.Open(path)
@@ -74,7 +74,7 @@ func AddColumns(t testing.TB, folder string) {
 	}
 }
 
-// Number reads a whole number of a row.
+// Number parses a whole number of a row.
 func Number(t testing.TB, row map[string]string, column string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(row[column], 10, 64)
@@ -84,7 +84,7 @@ func Number(t testing.TB, row map[string]string, column string) int64 {
 	return n
 }
 
-// ReadJSON reads a file of JSON.
+// ReadJSON parses a JSON file.
 func ReadJSON(t testing.TB, path string) map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(path)

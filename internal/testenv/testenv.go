@@ -1,4 +1,4 @@
-// Package testenv says what a test needs of the machine it runs on.
+// Package testenv checks a test's requirements on the machine, and provides helpers for tests.
 package testenv
 
 import (
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// NeedRoot skips a test that loads programs into the kernel or makes namespaces where the user may not. In CI
-// (environment variable CI set) it fails instead: there a skipped test would be a hole that nobody sees.
+// NeedRoot skips a test that loads programs into the kernel or makes namespaces if the user may not. In CI (environment
+// variable CI set) it fails instead, because nobody would notice a skipped test there.
 func NeedRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -20,9 +20,9 @@ func NeedRoot(t testing.TB) {
 	t.Skip(why)
 }
 
-// WholeScenario skips a test that drives whole scenarios, or renders what came of them, on one goroutine, in the short
-// mode that the race detector's runs use: it makes them ten times as slow, and sees nothing there that shorter tests of
-// the same code do not show it.
+// WholeScenario skips a test that drives whole scenarios, or renders their results, on one goroutine, in the short mode
+// of the race detector's runs. The race detector makes such tests ten times as slow, and finds nothing that shorter
+// tests of the same code do not show.
 func WholeScenario(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -30,8 +30,8 @@ func WholeScenario(t testing.TB) {
 	}
 }
 
-// ShortDir makes a folder for sockets until the test's end. The folder of a test's own may have too long a path for
-// one: a socket's address has 108 bytes.
+// ShortDir makes a folder for sockets, removed at the test's end. The path of the test's own folder may be too long: a
+// socket's address has 108 bytes.
 func ShortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "pausenet")

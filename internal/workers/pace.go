@@ -15,11 +15,11 @@ type pace struct {
 	better   bool          // several workers are faster, according to the last trial
 	timing   bool          // a measured phase has started
 	started  time.Duration // when it started
-	now      sample        // of the current number of workers
-	since    reading       // at the start of now
+	now      sample        // sample of the current number of workers
+	since    reading       // reading at the start of now
 	late     [2]sample     // recent samples of one worker, and of several
-	all      sample        // of the better choice since it became that
-	tried    time.Duration // when the last trial ended
+	all      sample        // samples of the better choice since it became that
+	tried    time.Duration // end of the last trial
 	interval time.Duration // from then to the next trial
 	penalty  time.Duration // a wrong change delays the next trial by this many times its cost
 	used     func() time.Duration

@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/internal/blame"
 )
 
-// Pool is a pool of workers that wait for work: worker 0, which is the goroutine that calls Do, and others. It must be
-// used by one goroutine.
+// Pool manages workers that wait for work: worker 0, which is the goroutine that calls Do, and others. Only one
+// goroutine may use it.
 type Pool struct {
 	size     int
 	spins    int
@@ -35,7 +35,7 @@ type Pool struct {
 	panic *blame.Carried
 }
 
-// count is a counter in a cache line of its own.
+// count keeps a counter in its own cache line.
 type count struct {
 	atomic.Int64
 	_ [7]int64
@@ -48,8 +48,8 @@ type sleeper struct {
 	_      [6]int64
 }
 
-// spins is how often a worker checks for work before it sleeps. That takes some tens of microseconds, as long as waking
-// it does. closing is the number of workers of the call that ends all workers.
+// spins sets how often a worker checks for work before it sleeps. That takes some tens of microseconds, as long as
+// waking it. closing marks the call that ends all workers.
 const (
 	spins   = 1 << 14
 	closing = 1<<workerBits - 1
@@ -57,7 +57,7 @@ const (
 	workerBits = 16
 )
 
-// Share returns the number of processors for each of several users: as many as given, or for 0 an equal share of
+// Share returns the number of processors for each of several users: the given number, or for 0 an equal share of
 // GOMAXPROCS, at least 1.
 func Share(processors, users int) int {
 	return cmp.Or(processors, max(1, runtime.GOMAXPROCS(0)/max(users, 1)))

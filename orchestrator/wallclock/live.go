@@ -147,9 +147,9 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 	defer stop()
 	defer func() {
 		if recovered := recover(); recovered != nil {
-			value, stack, outside := blame.Of(recovered)
+			value, stack, ofController := blame.Of(recovered)
 			p := l.engine.Panicked(value, stack)
-			if p == nil || !outside {
+			if p == nil || !ofController {
 				panic(recovered) // a mistake of ours
 			}
 			err = p

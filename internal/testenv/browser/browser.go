@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// Timeout is against hanging alone.
+// Timeout limits each step, as a protection against hanging.
 const Timeout = 3 * time.Minute
 
 // Need skips a test where there is no browser, but fails it in CI.
@@ -40,18 +40,18 @@ func Need(t *testing.T) (program string) {
 	return ""
 }
 
-// Tab is a browser's tab with a page in it.
+// Tab represents a browser's tab with a page in it.
 type Tab struct {
 	*testing.T
 	ctx context.Context
 
 	mu     sync.Mutex
-	frames []runtime.ExecutionContextID // of all documents that there have been
-	bad    []string                     // what may not be
+	frames []runtime.ExecutionContextID // contexts of all documents so far
+	bad    []string                     // forbidden events: errors and requests to other addresses
 }
 
-// Open opens a page, which is below an address, in a browser of its own, in a window of a size. At the end of the test
-// nothing may have gone to the console as an error, and nothing may have been asked for elsewhere.
+// Open opens a page below an address in a new browser, in a window of the given size. At the end of the test it fails
+// if the console has errors, or if the page requested other addresses.
 func Open(t *testing.T, address, page string, width, height int) *Tab {
 	t.Helper()
 	program := Need(t)
@@ -108,7 +108,7 @@ func Open(t *testing.T, address, page string, width, height int) *Tab {
 	return b
 }
 
-// description is what a value of the page is, for messages.
+// description returns a value of the page in the form for messages.
 func description(values ...*runtime.RemoteObject) string {
 	var all []string
 	for _, v := range values {
@@ -119,7 +119,7 @@ func description(values ...*runtime.RemoteObject) string {
 	return strings.Join(all, " ")
 }
 
-// Call gives the browser a command.
+// Call sends the browser a command.
 func Call[P, R any](b *Tab, command cdp.Command[P, R], params P) {
 	b.Helper()
 	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
@@ -127,7 +127,7 @@ func Call[P, R any](b *Tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// Do does what a user does.
+// Do runs actions of a user.
 func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	if err := chromedp.Do(b.ctx, actions...); err != nil {
@@ -135,7 +135,7 @@ func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Value is what an expression of JavaScript comes to, as text.
+// Value returns the value of a JavaScript expression as text.
 func (b *Tab) Value(expression string) string {
 	b.Helper()
 	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
@@ -145,7 +145,8 @@ func (b *Tab) Value(expression string) string {
 	return text
 }
 
-// Wait waits until an expression is true. A page's content security policy may let it not be asked from within.
+// Wait waits until an expression is true. It polls from outside, because a page's content security policy may forbid
+// evaluation within the page.
 func (b *Tab) Wait(expression string) {
 	b.Helper()
 	for begin := time.Now(); b.Value(expression) != "true"; time.Sleep(50 * time.Millisecond) {
@@ -155,7 +156,7 @@ func (b *Tab) Wait(expression string) {
 	}
 }
 
-// Picture is what the window shows, as PNG.
+// Picture returns the content of the window as PNG.
 func (b *Tab) Picture() []byte {
 	b.Helper()
 	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
@@ -165,7 +166,7 @@ func (b *Tab) Picture() []byte {
 	return data
 }
 
-// Text is what an element shows.
+// Text returns the text of an element.
 func (b *Tab) Text(selector string) string {
 	b.Helper()
 	return b.Value(fmt.Sprintf("document.querySelector(%q)?.textContent", selector))
