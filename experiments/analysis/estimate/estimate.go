@@ -35,6 +35,7 @@ const (
 	processMemory = 40 << 20
 	portMemory    = 5100 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
 	flowMemory    = 450
+	messageMemory = 600 // what a flow of a collective or job takes besides: its operations
 )
 
 // rowBytes is the length of a row of ports.csv with short names.
@@ -80,7 +81,13 @@ func Of(s *scenario.Scenario, controller string) (*Run, error) {
 
 // Memory returns the expected peak of a process that runs a scenario once, in bytes. It needs no drawn flows.
 func Memory(s *scenario.Scenario) int64 {
-	return processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount())*flowMemory
+	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount())*flowMemory
+	for i := range s.Workloads {
+		if g := s.Workloads[i].Graph; g != nil {
+			bytes += int64(len(g.Messages)) * messageMemory
+		}
+	}
+	return bytes
 }
 
 // rows returns the number of rows of ports.csv, up to the scenario's duration.

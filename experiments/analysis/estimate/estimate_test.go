@@ -72,6 +72,22 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMessages compares the estimate with a run of a ring of 512 ranks, whose peak was 560 MB.
+func TestMessages(t *testing.T) {
+	s, err := scenario.Reading{}.Parse("x.yaml", []byte(`name: ring
+topology: {rate: 100Gbps, delay: 1us, fattree: {pods: 8, edges: 8, aggregations: 8, cores: 64, hosts_per_edge: 8}}
+workloads: [{tag: all, collective: {kind: allreduce, algorithm: ring, size: 1MB}}]
+duration: 100ms
+drain: true
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Memory(s); got < 450e6 || got > 700e6 {
+		t.Errorf("estimated %d bytes", got)
+	}
+}
+
 // TestRows compares the estimated rows of ports.csv with those of a run.
 func TestRows(t *testing.T) {
 	s, err := scenario.Reading{}.Load("dcon-burst")

@@ -1,0 +1,24 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pausenet/pausenet/experiments/scenario"
+)
+
+// TestMemoryWarning: a run that fits is not warned of, and so many at a time that they cannot fit are.
+func TestMemoryWarning(t *testing.T) {
+	s, err := scenario.Reading{}.Load("incast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if texts := memoryWarning(s, 1); texts != nil {
+		t.Errorf("one incast: %q", texts)
+	}
+	texts := memoryWarning(s, 1<<24)
+	if len(texts) != 1 || !strings.HasPrefix(texts[0], "16777216 runs at a time (--jobs) need about 7") ||
+		!strings.Contains(texts[0], " available: ") {
+		t.Errorf("16777216 incasts: %q", texts)
+	}
+}
