@@ -105,7 +105,7 @@ func (f *workerFlags) run(c *cobra.Command) error {
 		defer saying.Unlock()
 		fmt.Fprintf(c.ErrOrStderr(), "  %s\n", line)
 	}
-	h := &cluster.Hand{
+	h := &cluster.Worker{
 		Name: f.name, Key: key, ID: access.ID, Coordinator: access.Coordinator, Jobs: f.jobs, Processors: f.processors,
 		Directory: scratch, Version: version(), Build: own, Timeout: f.timeout,
 		Make: startPoint, Say: say,

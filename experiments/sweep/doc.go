@@ -15,7 +15,7 @@
 //
 // Files:
 //
-//   - A sweep: sweep.go (its points), spec.go (its file), values.go (lists and ranges), places.go (equal points, and
+//   - A sweep: sweep.go (its points), spec.go (its file), values.go (lists and ranges), equal.go (equal points, and
 //     warnings), idle.go (settings without effect).
 //   - Making the points: run.go, overwrite.go (results that would be replaced).
 //   - Several machines: plan.go (what two folders of one sweep share), shard.go (a part of a sweep), merge.go.

@@ -8,10 +8,10 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// IdleSetting is a setting of a flag, with one value, that changed nothing in the points that were checked.
+// IdleSetting describes a setting of a flag, with one value, that changed nothing in the checked points.
 type IdleSetting struct {
 	Set    string // in the form path=value
-	Points int    // checked
+	Points int    // number of checked points
 }
 
 // IdleSettings returns the idle settings among the flags' that are about a mechanism. It repeats the first and the last

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// FileSource is a file that a sweep was read from, with its hash.
+// FileSource describes a file from which a sweep was read, with its hash.
 type FileSource struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
@@ -33,7 +33,7 @@ func (s *Sweep) read(sources []files.Source) {
 	}
 }
 
-// Plan is a sweep with all points resolved, and the program that makes them. Two folders of one plan are equal.
+// Plan describes a sweep with all points resolved, and the program that makes them. Two folders of one plan are equal.
 type Plan struct {
 	Version string `json:"version"` // of the program, like Build
 	Build   string `json:"build"`

@@ -25,12 +25,12 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 	}
 	varying := s.Varying()
 	labels := shortest(varying)
-	place := func(row *Row) string { return row.Controller }
+	position := func(row *Row) string { return row.Controller }
 	label := func(*Row) string { return "all points" }
 	out.X.Title, out.X.Column = "controller", "controller"
 	if len(varying) > 0 {
 		out.X.Title = inWords(varying[0].Path)
-		place = func(row *Row) string { return row.Values[0] }
+		position = func(row *Row) string { return row.Values[0] }
 		label = func(row *Row) string {
 			words := []string{row.Controller}
 			for k := 1; k < len(varying); k++ {
@@ -40,7 +40,7 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 		}
 	}
 	for i := range rows {
-		if name := place(&rows[i]); !slices.Contains(out.X.Names, name) {
+		if name := position(&rows[i]); !slices.Contains(out.X.Names, name) {
 			out.X.Names = append(out.X.Names, name)
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 			metric.Lines = append(metric.Lines, make([]interval.Estimate, len(out.X.Names)))
 		}
 		for i := range rows {
-			line, at := slices.Index(out.Lines, label(&rows[i])), slices.Index(out.X.Names, place(&rows[i]))
+			line, at := slices.Index(out.Lines, label(&rows[i])), slices.Index(out.X.Names, position(&rows[i]))
 			metric.Lines[line][at] = rows[i].Estimates[k]
 		}
 		out.Metrics = append(out.Metrics, metric)
@@ -68,7 +68,7 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 	return out
 }
 
-// acronyms are parts of settings' names that are written in capitals.
+// acronyms lists parts of settings' names that are written in capitals.
 var acronyms = []string{
 	"pfc", "xoff", "xon", "ecn", "cnp", "cnm", "tcd", "cbfc", "rtt", "mtu", "qps", "ack", "bdp",
 	"ip",

@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// State is the state of a point.
+// State names the state of a point.
 type State string
 
 // States of a point.
@@ -34,14 +34,14 @@ const (
 	Interrupted State = "interrupted" // not made, because the sweep was interrupted
 )
 
-// Outcome is the result of a point.
+// Outcome holds the result of a point.
 type Outcome struct {
 	State   State
 	Err     error           // for a failed point
 	Wall    time.Duration   // time to make it
-	MadeBy  string          // like Runner.By
+	MadeBy  string          // see Runner.By
 	Verdict measure.Verdict // set for a point that is done or kept, like the next two fields
-	// Fingerprint is the run's fingerprint.
+	// Fingerprint holds the run's fingerprint.
 	Fingerprint string
 	Figures     map[string]float64 // by metric, in the metric's base unit; without metrics that the run does not have
 
@@ -70,13 +70,13 @@ type Runner struct {
 	Common
 	Points []Point
 	Jobs   int
-	// By is the machine's name in times.csv.
+	// By names the machine in times.csv.
 	By string
 	// Make makes a point, possibly in another process: only the files in the folder count. It may call progress from
 	// another goroutine.
 	Make func(ctx context.Context, job *Job, progress engine.Progress) error
-	// Started is called when a point starts; it returns a function to call with the point's progress. Ended is called
-	// with its outcome, also for kept points. Calls come from several goroutines.
+	// Started, if set, is called when a point starts; it returns a function to call with the point's progress. Ended is
+	// called with its outcome, also for kept points. Calls come from several goroutines.
 	Started func(point int) engine.Progress
 	Ended   func(point int, o *Outcome)
 
@@ -100,7 +100,7 @@ type Job struct {
 	Common
 	Scenario   string   `json:"scenario"`
 	Sets       []string `json:"sets"`
-	Files      []string `json:"controller_files,omitempty"` // like Point.Files
+	Files      []string `json:"controller_files,omitempty"` // see Point.Files
 	Controller string   `json:"controller"`
 	Directory  string   `json:"directory"`
 	Hash       string   `json:"hash"` // expected hash of the configuration
@@ -282,7 +282,7 @@ func (j *Job) Result() (Outcome, error) {
 	return o, nil
 }
 
-// mostText is the length, in characters, to which Printable cuts a text.
+// mostText limits the length, in characters, of a text from Printable.
 const mostText = 1000
 
 // Printable makes a text from elsewhere, such as a worker's, safe for a terminal: it cuts a long text and replaces

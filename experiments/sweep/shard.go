@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Shard is the Number-th part, from 1, of Of parts of a sweep.
+// Shard identifies the Number-th part, from 1, of Of parts of a sweep.
 type Shard struct {
 	Number int `json:"number"`
 	Of     int `json:"of"`
@@ -58,10 +58,10 @@ func (s Shard) Points(all []Point) []Point {
 	return own
 }
 
-// ShardFile is the name of the file that identifies a shard in its folder.
+// ShardFile names the file that identifies a shard in its folder.
 const ShardFile = "shard.json"
 
-// shardInfo is the content of shard.json.
+// shardInfo holds the content of shard.json.
 type shardInfo struct {
 	Shard
 	Hash string `json:"plan_sha256"` // of the whole sweep's Plan
@@ -119,20 +119,20 @@ func readShard(directory string) (*shardInfo, error) {
 	return in, nil
 }
 
-// part is a shard's folder.
+// part represents a shard's folder.
 type part struct {
 	directory string
 	*shardInfo
 }
 
-// Merged is a sweep made of shards.
+// Merged represents a sweep made of shards.
 type Merged struct {
 	Plan  *Plan
 	parts []part // by number
 }
 
 // Shards reads shards' folders. It fails if they do not belong to one sweep or if a shard is missing or repeated; the
-// error says what to do.
+// error names the remedy.
 func Shards(directories []string) (*Merged, error) {
 	var m Merged
 	var errs []error

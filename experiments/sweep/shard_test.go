@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadShard: a plan whose points and parameters do not fit is refused, though its hash is its own.
+// TestReadShard checks that a plan whose points and parameters do not fit is refused, even if its hash is correct.
 func TestReadShard(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(s *shardInfo)

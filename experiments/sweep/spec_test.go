@@ -190,7 +190,7 @@ func TestSweepsDocument(t *testing.T) {
 	}
 }
 
-// TestSweepFileMistakes: each with its place, also those that only the scenario knows.
+// TestSweepFileMistakes checks that each mistake is reported with its position, also those that need the scenario.
 func TestSweepFileMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"sweep: {scenario: nothing}":                                        `:1:19: no built-in scenario "nothing"`,

@@ -35,8 +35,8 @@ type Sweep struct {
 	Seeds       []uint64    `json:"seeds,omitempty"`       // empty: the scenario's
 	// shown in tables and charts, by the names in docs/scenarios.md; empty: defaultMetrics
 	Metrics []string `json:"metrics,omitempty"`
-	// File is the file of the sweep, and Sources the files of its points with their hashes; both are empty for a sweep
-	// from flags.
+	// File names the file of the sweep, and Sources the files of its points with their hashes; both are empty for a
+	// sweep from flags.
 	File    string       `json:"file,omitempty"`
 	Sources []FileSource `json:"sources,omitempty"`
 
@@ -45,14 +45,14 @@ type Sweep struct {
 	variants      []variant
 }
 
-// variant is a variant that a sweep's file adds to its scenarios.
+// variant describes a variant that a sweep's file adds to its scenarios.
 type variant struct {
 	set string // setting that adds it
 	at  *yamlspec.Value
 }
 
-// Parameter is a path in the scenario, as for --set, and its values. A single value is a setting of every point and
-// not part of their names.
+// Parameter describes a path in the scenario, as for --set, and its values. A single value is a setting of every point
+// and not part of their names.
 type Parameter struct {
 	Path   string   `json:"path"`
 	Values []string `json:"values"`
@@ -61,9 +61,9 @@ type Parameter struct {
 	at  []*yamlspec.Value // positions of the values
 }
 
-// Point is one run of a sweep.
+// Point describes one run of a sweep.
 type Point struct {
-	// Folder is the point's name within the sweep; the runs of its controllers are below it.
+	// Folder names the point within the sweep; the runs of its controllers are below that folder.
 	Folder     string   `json:"folder"`
 	Scenario   string   `json:"scenario"` // a built-in's name or a file's path
 	Controller string   `json:"controller"`
@@ -73,9 +73,9 @@ type Point struct {
 	Sets []string `json:"set,omitempty"`
 	// controller files that the sweep names beside the scenario, by path
 	Files []string `json:"controller_files,omitempty"`
-	// Hash is the hash of the resolved configuration, as in the run's manifest.
+	// Hash holds the hash of the resolved configuration, as in the run's manifest.
 	Hash string `json:"configuration_sha256"`
-	// SameAs names an earlier point with an equal configuration and so equal results; empty: there is none.
+	// SameAs names an earlier point with an equal configuration and so equal results; empty: none.
 	SameAs   string     `json:"same_as,omitempty"`
 	Duration vtime.Time `json:"-"` // of the scenario, in virtual time
 	Workers  int        `json:"-"` // maximum number of workers for its run
@@ -208,7 +208,7 @@ func checkMetric(name string) error {
 	return fmt.Errorf("unknown metric %q%s", name, hint)
 }
 
-// cell is a combination of values with a seed, for all controllers.
+// cell represents a combination of values with a seed, for all controllers.
 type cell struct {
 	folder   string
 	scenario string
@@ -297,7 +297,7 @@ func shortest(parameters []Parameter) []string {
 // unsafeName matches characters that are unsafe in a folder's name on some system or in a shell.
 var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._=+,%-]+`)
 
-// longestFolder is well below the 255 bytes that file systems allow.
+// longestFolder limits names of folders, well below the 255 bytes that file systems allow.
 const longestFolder = 120
 
 // folderName returns a unique name for a point's folder, on file systems with or without case sensitivity.
@@ -353,13 +353,13 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 	return points, loaded.Recipe.Written().Sources, nil
 }
 
-// placedError is a mistake with its position in the sweep's file.
-type placedError struct {
+// positionError adds the position in the sweep's file to a mistake.
+type positionError struct {
 	at  *yamlspec.Value
 	err error
 }
 
-func (e *placedError) Error() string { return e.err.Error() }
+func (e *positionError) Error() string { return e.err.Error() }
 
 // controllerNames returns the names of the sweep's controllers in a scenario.
 func (s *Sweep) controllerNames(scenario *scenario.Scenario) ([]string, error) {
@@ -372,7 +372,7 @@ func (s *Sweep) controllerNames(scenario *scenario.Scenario) ([]string, error) {
 			break // flags have replaced the file's
 		}
 		if _, err := scenario.ControllerNames(s.Controllers[:i+1]); err != nil {
-			return nil, &placedError{at, err}
+			return nil, &positionError{at, err}
 		}
 	}
 	return nil, err
@@ -392,7 +392,7 @@ func (s *Sweep) mistakes(errs []error) error {
 	for _, err := range errs {
 		var (
 			problems yamlspec.Problems
-			placed   *placedError
+			placed   *positionError
 		)
 		if errors.As(err, &placed) {
 			placed.at.Errorf("%v", placed.err)
@@ -405,7 +405,7 @@ func (s *Sweep) mistakes(errs []error) error {
 			continue
 		}
 		for _, p := range problems {
-			if at := s.place(p); at != nil {
+			if at := s.position(p); at != nil {
 				at.Errorf("%s", p.Message)
 				continue
 			}
@@ -423,8 +423,8 @@ func (s *Sweep) mistakes(errs []error) error {
 	return errors.Join(all...)
 }
 
-// place returns the position in the sweep's file of the setting with a problem; nil if the problem is elsewhere.
-func (s *Sweep) place(p yamlspec.Problem) *yamlspec.Value {
+// position returns the position in the sweep's file of the setting with a problem; nil if the problem is elsewhere.
+func (s *Sweep) position(p yamlspec.Problem) *yamlspec.Value {
 	if p.File != yamlspec.SettingName {
 		return nil
 	}

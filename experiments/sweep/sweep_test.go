@@ -80,7 +80,7 @@ func TestParseSeeds(t *testing.T) {
 	}
 }
 
-// TestSweepFolders: the cross product, and names by which points are told apart, on any file system.
+// TestSweepFolders checks the cross product, and that points' names are different on any file system.
 func TestSweepFolders(t *testing.T) {
 	folders := func(s Sweep) []string {
 		var names []string
@@ -129,7 +129,7 @@ func TestSweepFolders(t *testing.T) {
 	}
 }
 
-// swept is a scenario of some 2000 hops, under which PFC and ECN act.
+// swept describes a scenario of about 2000 hops, in which PFC and ECN act.
 const swept = `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
 switch: {pfc: {xoff: 30KB}, ecn: {kmin: 5KB, kmax: 50KB, pmax: 0.5}}
@@ -167,7 +167,7 @@ func sweepLab(t *testing.T) (*Sweep, *Runner) {
 	}
 }
 
-// states are the outcomes' states, in the points' order.
+// states returns the outcomes' states, in the points' order.
 func states(outcomes []Outcome) string {
 	var words []string
 	for i := range outcomes {
@@ -212,7 +212,8 @@ func TestSweepFingerprints(t *testing.T) {
 	}
 }
 
-// TestSweepGoesOn: what is finished is kept; what is not, or is of another configuration or program, is made again.
+// TestSweepGoesOn checks that finished points are kept, and that unfinished ones, and those of another configuration or
+// program, are repeated.
 func TestSweepGoesOn(t *testing.T) {
 	s, runner := sweepLab(t)
 	first := runner.Run(context.Background())
@@ -292,8 +293,8 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// TestSweepLosesNothing: a point that fails, one that ends as if killed, and one whose process lies about it, are
-// reported, and no other is lost.
+// TestSweepLosesNothing checks that a point that fails, one that ends as if killed, and one whose process lies about it
+// are reported, and that no other point is lost.
 func TestSweepLosesNothing(t *testing.T) {
 	_, runner := sweepLab(t)
 	whole := runner.Make
@@ -341,7 +342,7 @@ func TestSweepLosesNothing(t *testing.T) {
 	}
 }
 
-// TestSweepInterrupted: what is finished stays, what runs is ended, nothing else begins.
+// TestSweepInterrupted checks that finished points stay, running ones are ended, and no other starts.
 func TestSweepInterrupted(t *testing.T) {
 	_, runner := sweepLab(t)
 	runner.Jobs = 1
@@ -361,7 +362,7 @@ func TestSweepInterrupted(t *testing.T) {
 		t.Error(got)
 	}
 	if made != 3 {
-		t.Errorf("%d were begun", made)
+		t.Errorf("%d were started", made)
 	}
 	runner.Make = whole
 	if got := states(runner.Run(context.Background())); !strings.HasPrefix(got, "kept kept") ||
@@ -370,7 +371,7 @@ func TestSweepInterrupted(t *testing.T) {
 	}
 }
 
-// TestSweepJobChanged: a job makes nothing of a scenario that is no longer what the sweep resolved.
+// TestSweepJobChanged checks that a job refuses a scenario that changed since the sweep resolved it.
 func TestSweepJobChanged(t *testing.T) {
 	_, runner := sweepLab(t)
 	if err := os.WriteFile(runner.Points[0].Scenario, []byte(strings.Replace(swept, "pmax: 0.5", "pmax: 0.4", 1)),
@@ -387,8 +388,8 @@ func TestSweepJobChanged(t *testing.T) {
 	}
 }
 
-// TestSweepTextsFromElsewhere: what a run's summary says goes into tables and onto terminals. Its fingerprint and
-// status are words of ours, and its messages have no control characters.
+// TestSweepTextsFromElsewhere checks texts of a run's summary before they appear in tables and on terminals. Its
+// fingerprint and status must have a valid form, and its messages no control characters.
 func TestSweepTextsFromElsewhere(t *testing.T) {
 	_, runner := sweepLab(t)
 	job := runner.Job(0)

@@ -109,7 +109,7 @@ func (s *Sweep) writeCSV(folder *files.Folder, points []Point, outcomes []Outcom
 	return folder.Write(tableFile, b.Bytes())
 }
 
-// Row is a combination of parameters' values and a controller, over all seeds.
+// Row holds a combination of parameters' values and a controller, over all seeds.
 type Row struct {
 	Values     []string // of the varying parameters
 	Controller string
@@ -172,7 +172,7 @@ func (s *Sweep) MetricLabels() []string {
 // Text returns an estimate of the k-th shown metric for people: "5.23 ± 0.04 ms", "5.23 ms" for one run, "-" for none.
 func (s *Sweep) Text(k int, e interval.Estimate) string { return s.shown()[k].Text(e) }
 
-// View is a point for programs.
+// View represents a point in structured output.
 type View struct {
 	Point       string             `json:"point"`
 	Parameters  map[string]string  `json:"parameters"`

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/table"
 )
 
-// TimesFile is the name of the file with the time and the machine of each point. It is the only file of a sweep's
-// folder that differs between equal sweeps.
+// TimesFile names the file with the time and the machine of each point. It is the only file of a sweep's folder that
+// differs between equal sweeps.
 const TimesFile = "times.csv"
 
 // timeRow holds the time of a point.
@@ -26,7 +26,7 @@ type timeRow struct {
 
 var timesTable = table.Of[timeRow](TimesFile, "how long each point took, and who made it")
 
-// made is a row of the file.
+// made holds a row of the file.
 type made struct {
 	wall time.Duration
 	by   string

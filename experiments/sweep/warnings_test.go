@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestNoFalseAlarm: what comes with the program is warned of nothing, in a run, in a sweep and in a live fabric, but
-// for what deadlock is about.
+// TestNoFalseAlarm checks that built-ins get no warnings, in a run, in a sweep and in a live fabric, except for those
+// about deadlock.
 func TestNoFalseAlarm(t *testing.T) {
 	none := func(name string, warnings []string) {
 		t.Helper()
@@ -81,7 +81,7 @@ func TestNoFalseAlarm(t *testing.T) {
 	}
 }
 
-// A sweep warns of what is off with its points once, and says which of them it is.
+// TestSweepWarnings checks that a sweep warns of a likely mistake in its points once, and names the points.
 func TestSweepWarnings(t *testing.T) {
 	for sets, want := range map[string]string{
 		"switch.pfc.headroom=auto,20KB": "",

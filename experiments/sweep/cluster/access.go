@@ -16,7 +16,7 @@ type Access struct {
 	Pin       string   `json:"pin"`       // SHA-256 of the server's certificate, in hexadecimal
 	Seed      string   `json:"seed"`      // of the nkey that all workers share: the secret
 	ID        string   `json:"id"`        // of the sweep
-	// Coordinator is the coordinator's public nkey, which signs its answers.
+	// Coordinator holds the coordinator's public nkey, which signs its answers.
 	Coordinator string `json:"coordinator"`
 }
 
@@ -52,7 +52,7 @@ func LooksLikeJoin(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "pausenet-join-")
 }
 
-// IDLength is the length of a sweep's ID in hexadecimal digits.
+// IDLength sets the length of a sweep's ID in hexadecimal digits.
 const IDLength = 16
 
 // ParseSweep parses the text that the coordinator prints with --nats: the sweep's ID and the coordinator's public key.

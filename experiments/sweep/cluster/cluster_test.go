@@ -36,10 +36,10 @@ drain: true
 expect_unused: [pfc, ecn, controller]
 `
 
-// most is how long anything may take: a busy machine is slow.
+// most limits how long anything may take, on a slow machine.
 const most = 3 * time.Minute
 
-// lab is a sweep of eight points, made here, and what is to make it again in another folder.
+// lab holds a sweep of eight points, made on this machine, and the data to repeat it in another folder.
 type lab struct {
 	t      *testing.T
 	sweep  *sweep.Sweep
@@ -86,7 +86,7 @@ func honest(ctx context.Context, job *sweep.Job, progress engine.Progress) error
 	return job.Run(ctx, nil, progress)
 }
 
-// liar is a program with another constant: its results are whole, and other ones.
+// liar makes points like a program with another constant: its results are complete, but wrong.
 func liar(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
 	if err := job.Run(ctx, nil, progress); err != nil {
 		return err
@@ -105,7 +105,7 @@ func liar(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
 	return errors.Join(folder.Write(rundir.SummaryFile, data), rundir.WriteSums(folder))
 }
 
-// served is a coordinator that is running, with its server.
+// served holds a running coordinator, with its server.
 type served struct {
 	*lab
 	dir     string
@@ -233,7 +233,7 @@ func (s *served) worker(ctx context.Context, name, build string, make maker) cha
 			return
 		}
 		defer conn.Close()
-		h := &cluster.Hand{
+		h := &cluster.Worker{
 			Name: name, Key: key, ID: access.ID, Coordinator: access.Coordinator, Jobs: 1, Processors: 1, Directory: dir,
 			Version: "v1", Build: build, Timeout: most, Make: make,
 			Say: func(line string) { s.t.Log(name + ": " + line) },
@@ -288,7 +288,8 @@ func tree(t *testing.T, dir string) map[string]string {
 	return sums
 }
 
-// TestCluster: what workers make is the local sweep, byte for byte; each point is audited.
+// TestCluster checks that results of workers equal those of a local sweep, byte for byte, and that each point is
+// audited.
 func TestCluster(t *testing.T) {
 	l := newLab(t)
 	s := l.serve(t.TempDir(), 1)
@@ -309,8 +310,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestLiars: a worker of another build is refused, one that computes something else does not pass its canaries, one
-// that begins to later is found by an audit, and all that it made is made again. Each is named.
+// TestLiars checks that a worker of another build is refused, that one with different results fails its canaries, that
+// one that starts to lie later is found by an audit, and that all its points are repeated. Each is named.
 func TestLiars(t *testing.T) {
 	l := newLab(t)
 	s := l.serve(t.TempDir(), 1)
@@ -346,12 +347,12 @@ func TestLiars(t *testing.T) {
 }
 
 // blocked returns a maker that makes canaries and then, having said so, nothing until its context ends.
-func blocked(begun chan<- struct{}) maker {
+func blocked(started chan<- struct{}) maker {
 	return func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
 		if strings.Contains(job.Directory, "canary") {
 			return honest(ctx, job, p)
 		}
-		begun <- struct{}{}
+		started <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -370,18 +371,18 @@ func TestSilentWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, ended := make(chan struct{}, 2), newErrors()
+	started, ended := make(chan struct{}, 2), newErrors()
 	go func() {
-		h := &cluster.Hand{
+		h := &cluster.Worker{
 			Name: "silent", Key: key, ID: s.id, Coordinator: s.access.Coordinator, Jobs: 2, Processors: 1,
 			Directory: t.TempDir(),
-			Version:   "v1", Build: "b1", Timeout: most, Make: blocked(begun), Say: func(string) {},
+			Version:   "v1", Build: "b1", Timeout: most, Make: blocked(started), Say: func(string) {},
 		}
 		_, err := h.Run(t.Context(), conn)
 		ended <- err
 	}()
-	<-begun
-	<-begun
+	<-started
+	<-started
 	conn.Close()
 	if err := <-ended; !errors.Is(err, cluster.ErrAway) {
 		t.Error(err)
@@ -396,9 +397,9 @@ func TestSlowWorker(t *testing.T) {
 	l := newLab(t)
 	l.hold = time.Millisecond
 	s := l.serve(t.TempDir(), 0)
-	begun := make(chan struct{}, 1)
-	slow := s.worker(t.Context(), "slow", "b1", blocked(begun))
-	<-begun
+	started := make(chan struct{}, 1)
+	slow := s.worker(t.Context(), "slow", "b1", blocked(started))
+	<-started
 	s.worker(t.Context(), "good", "b1", honest)
 	s.await()
 	s.equal()
@@ -424,8 +425,8 @@ func TestFailuresAreNoWordToRelyOn(t *testing.T) {
 	}
 }
 
-// TestDamagedState: lines of the state that cannot be read do not end the sweep. Points that have none are made again,
-// since they may be by a worker that was shut out.
+// TestDamagedState checks that unreadable lines of the state do not end the sweep. Points without a line are repeated,
+// because an excluded worker may have made them.
 func TestDamagedState(t *testing.T) {
 	for text, kept := range map[string]int{"": 8, "{\"point\":0,\"sta": 0, "\x00\x01\n{}\n": 0} {
 		l := newLab(t)
@@ -452,16 +453,16 @@ func TestDamagedState(t *testing.T) {
 	}
 }
 
-// TestResume: a worker goes with a point in its hands, and the coordinator goes and comes back: each point is there
-// once, and the workers stay.
+// TestResume stops a worker in the middle of a point, and restarts the coordinator. Each point is made once, and the
+// workers stay connected.
 func TestResume(t *testing.T) {
 	l := newLab(t)
 	dir := t.TempDir()
 	s := l.serve(dir, 0)
-	gate, begun := make(chan struct{}), make(chan struct{}, 100)
+	gate, started := make(chan struct{}), make(chan struct{}, 100)
 	slow := func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
 		if !strings.Contains(job.Directory, "canary") {
-			begun <- struct{}{}
+			started <- struct{}{}
 			select {
 			case <-gate:
 			case <-ctx.Done():
@@ -473,14 +474,14 @@ func TestResume(t *testing.T) {
 	stays := s.worker(t.Context(), "stays", "b1", slow)
 	goes, end := context.WithCancel(t.Context())
 	gone := s.worker(goes, "goes", "b1", slow)
-	<-begun
-	<-begun
+	<-started
+	<-started
 	end() // with a point in its hands, which another gets
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	gate <- struct{}{} // one point is made
-	<-begun
+	<-started
 	for deadline := time.Now().Add(most); ; time.Sleep(10 * time.Millisecond) {
 		if status, err := cluster.ReadStatus(dir); err == nil && status.Made == 1 {
 			break
@@ -504,7 +505,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// plainServer starts a NATS server that lets everybody do everything.
+// plainServer starts a NATS server without any access control.
 func plainServer(t *testing.T) (url string) {
 	t.Helper()
 	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
@@ -547,7 +548,7 @@ func TestExisting(t *testing.T) {
 	worker, key := connect(t, url)
 	ended := newErrors()
 	go func() {
-		h := &cluster.Hand{
+		h := &cluster.Worker{
 			Name: "w", Key: key, ID: l.id, Coordinator: coordinatorKey.Public(), Jobs: 2, Processors: 1, Directory: t.TempDir(),
 			Version: "v1", Build: "b1", Timeout: most, Make: honest, Say: func(line string) { t.Log(line) },
 		}
@@ -566,8 +567,8 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestForgedAnswers: a worker does nothing on the word of somebody who has another key than its coordinator, where the
-// server lets everybody answer.
+// TestForgedAnswers checks that a worker ignores answers signed by another key than its coordinator's, on a server that
+// lets everybody answer.
 func TestForgedAnswers(t *testing.T) {
 	url := plainServer(t)
 	forger, forged := connect(t, url)
@@ -583,7 +584,7 @@ func TestForgedAnswers(t *testing.T) {
 	if err := forger.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	h := &cluster.Hand{
+	h := &cluster.Worker{
 		Name: "w", Key: key, ID: "0123456789abcdef", Coordinator: coordinator.Public(), Jobs: 1, Processors: 1,
 		Directory: t.TempDir(),
 		Version:   "v1", Build: "b1", Timeout: 0, Say: func(string) {},

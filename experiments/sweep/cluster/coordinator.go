@@ -27,23 +27,23 @@ type Coordinator struct {
 	Key     *Identity     // signs its answers
 	Private string        // folder returned by PrivateFolder
 	Audit   float64       // fraction of points that this machine makes again, 0 to 1
-	Lease   time.Duration // how long a point belongs to a silent worker; 0: 30 s
+	Lease   time.Duration // time for which a point belongs to a silent worker; 0: 30 s
 	Hold    time.Duration // minimum time for which a point belongs to one worker; 0: 10 min
-	// Say is called with a line for each event, from several goroutines.
+	// Say receives a line for each event, from several goroutines.
 	Say func(line string)
 
 	conn    *nats.Conn
 	n       names
 	audits  sync.WaitGroup
 	making  chan struct{} // points that this machine is making
-	begun   time.Time
+	started time.Time
 	failure chan error   // an error of this machine, such as a full disk, that ends the sweep
 	serving sync.RWMutex // read-locked by each answer
 	closed  bool         // no more requests are answered; guarded by serving
 
 	mu      sync.Mutex
 	points  []point
-	workers map[string]*Worker
+	workers map[string]*workerState
 	leases  map[int][]*lease // by point
 	taking  int              // number of results being received
 	took    []time.Duration  // times from giving out a point to its result, in order
@@ -63,7 +63,7 @@ func (c *Coordinator) fail(err error) {
 	}
 }
 
-// point is the state of a point. The JSON fields survive a restart of the coordinator.
+// point holds the state of a point. The JSON fields survive a restart of the coordinator.
 type point struct {
 	By       string        `json:"by,omitempty"`   // the worker's ID, or own
 	Sums     string        `json:"sums,omitempty"` // SHA-256 of its SHA256SUMS
@@ -74,16 +74,16 @@ type point struct {
 	made     bool
 	kept     bool      // existed before the sweep was served
 	auditing int       // number of times that this machine is making it
-	given    time.Time // when a worker first received it
+	given    time.Time // time at which a worker first received it
 }
 
-// own is the coordinator's ID among workers.
+// own identifies the coordinator among workers.
 const own = "coordinator"
 
-// mostFailures is the number of failures, on any workers, after which no worker gets a point any more.
+// mostFailures limits the failures of a point, on any workers, after which no worker gets it any more.
 const mostFailures = 3
 
-// ownJobs is the number of points (canaries, audits and disputes) that the coordinator makes at once.
+// ownJobs limits the points (canaries, audits and disputes) that the coordinator makes at once.
 const ownJobs = 2
 
 const (
@@ -95,9 +95,9 @@ const (
 // Run makes the missing points, and returns all outcomes when they are made or ctx is cancelled. A later coordinator
 // of the folder continues.
 func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome, error) {
-	c.conn, c.n, c.begun, c.failure = conn, names(c.ID), time.Now(), make(chan error, 1)
+	c.conn, c.n, c.started, c.failure = conn, names(c.ID), time.Now(), make(chan error, 1)
 	c.making = make(chan struct{}, ownJobs)
-	c.workers, c.leases = map[string]*Worker{}, map[int][]*lease{}
+	c.workers, c.leases = map[string]*workerState{}, map[int][]*lease{}
 	if err := c.load(ctx); err != nil {
 		return nil, err
 	}
@@ -144,15 +144,15 @@ func (c *Coordinator) serve(ctx context.Context) error {
 // watch waits until all points are made, and writes the status.
 func (c *Coordinator) watch(ctx context.Context) error {
 	var written time.Time
-	told, line := time.Now(), ""
+	reported, line := time.Now(), ""
 	for !c.over() {
 		if now := time.Now(); now.Sub(written) > statusEvery {
 			written = now
 			c.forget(now)
 			c.writeStatus(false)
 		}
-		if time.Since(told) > tellEvery {
-			told = time.Now()
+		if time.Since(reported) > tellEvery {
+			reported = time.Now()
 			if now := c.Status().Line(); now != line {
 				line = now
 				c.say(line)

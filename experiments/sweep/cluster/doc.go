@@ -1,7 +1,7 @@
 // Package cluster makes the points of a sweep on other machines, through a NATS server.
 //
 // A Coordinator gives missing points to workers that request them. It receives and checks the results, and installs
-// them into the sweep's folder, which becomes the same as that of a local sweep. A worker (Hand) makes points until
+// them into the sweep's folder, which becomes the same as that of a local sweep. A Worker makes points until
 // there are none left. Either may die at any time: the point of a dead worker goes to another one, and a restarted
 // coordinator continues from its folder and state.
 //

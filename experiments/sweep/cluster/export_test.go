@@ -6,7 +6,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Request publishes what a worker asks, signed, with a reply subject of the test's choice.
+// Request publishes a worker's signed request, with a reply subject chosen by the test.
 func (i *Identity) Request(conn *nats.Conn, id, what, reply string, question any) error {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -26,5 +26,5 @@ func (i *Identity) Seal(request, body []byte) []byte {
 	return data
 }
 
-// InboxOf is where a worker is answered.
+// InboxOf returns the subject of answers to a worker.
 var InboxOf = inboxOf

@@ -66,9 +66,9 @@ func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 	}
 }
 
-// TestUnpackRefusesLinksAndBulk: only regular files are extracted. Together they hold at most largestPoint bytes, and
-// at most smallBulk plus mostRatio times the archive's size. A file within these bounds is cut short here: the error is
-// then that of the end.
+// TestUnpackRefusesLinksAndBulk checks that only regular files are extracted. Together they hold at most largestPoint
+// bytes, and at most smallBulk plus mostRatio times the archive's size. A file within these limits is cut short here:
+// the error is then that of an unexpected end.
 func TestUnpackRefusesLinksAndBulk(t *testing.T) {
 	file := func(name string, size int64) tar.Header {
 		return tar.Header{Name: name, Size: size, Typeflag: tar.TypeReg}
@@ -166,7 +166,7 @@ func newCoordinator(t *testing.T, points int, workers ...string) (*Coordinator, 
 	c := &Coordinator{
 		ID: "x", n: "x", Private: t.TempDir(), Say: func(line string) { t.Log(line) },
 		Runner: &sweep.Runner{Points: make([]sweep.Point, points)},
-		points: make([]point, points), workers: map[string]*Worker{}, leases: map[int][]*lease{},
+		points: make([]point, points), workers: map[string]*workerState{}, leases: map[int][]*lease{},
 		failure: make(chan error, 1), making: make(chan struct{}, ownJobs),
 	}
 	if err := os.Mkdir(filepath.Join(c.Private, incomingFolder), 0o700); err != nil {
@@ -179,7 +179,7 @@ func newCoordinator(t *testing.T, points int, workers ...string) (*Coordinator, 
 	keys := map[string]*Identity{}
 	for _, id := range workers {
 		keys[id] = newIdentity(t)
-		c.workers[id] = &Worker{ID: id, Key: keys[id].public, Seen: time.Now()}
+		c.workers[id] = &workerState{ID: id, Key: keys[id].public, Seen: time.Now()}
 	}
 	return c, keys
 }
@@ -207,8 +207,8 @@ func TestNobodySpeaksForAnother(t *testing.T) {
 	}
 }
 
-// TestDamagedArchiveIsNobodysFault: an archive that is not what its worker has signed is sent again, and costs neither
-// the worker nor the point anything.
+// TestDamagedArchiveIsNobodysFault checks that an archive that differs from its worker's signature is sent again,
+// without consequences for the worker or the point.
 func TestDamagedArchiveIsNobodysFault(t *testing.T) {
 	c, keys := newCoordinator(t, 1, "w-1")
 	key := keys["w-1"].public
@@ -301,7 +301,7 @@ func TestManyJoins(t *testing.T) {
 		if i == 0 {
 			c.audits.Wait()
 			c.mu.Lock()
-			c.sets[0].begun = time.Now() // it was made
+			c.sets[0].started = time.Now() // it was made
 			c.mu.Unlock()
 		}
 	}
@@ -349,7 +349,7 @@ func TestTaskIsBounded(t *testing.T) {
 	}
 }
 
-// TestPrivateFolderIsAFolder: a file, or a link to a folder, in its place is refused, whoever owns it.
+// TestPrivateFolderIsAFolder checks that a file, or a link to a folder, is refused as private folder, whoever owns it.
 func TestPrivateFolderIsAFolder(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"a file": func(path string) error { return os.WriteFile(path, nil, 0o600) },
@@ -365,8 +365,8 @@ func TestPrivateFolderIsAFolder(t *testing.T) {
 	}
 }
 
-// TestCertificateIsAServers: it is good for the name by which workers call the coordinator, and for nothing but a
-// server.
+// TestCertificateIsAServers checks that the certificate is valid for the name by which workers call the coordinator,
+// and only for a server.
 func TestCertificateIsAServers(t *testing.T) {
 	s, err := newSecrets()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Identity is a key pair. Each worker creates one at its start and signs its requests with it. The coordinator keeps
+// Identity holds a key pair. Each worker creates one at its start and signs its requests with it. The coordinator keeps
 // one for the whole sweep and signs its answers and tasks.
 type Identity struct {
 	pair   nkeys.KeyPair
@@ -41,7 +41,7 @@ func identityOf(pair nkeys.KeyPair) (*Identity, error) {
 func (i *Identity) Public() string { return i.public }
 
 // signedPart returns the bytes that a signature covers. The context is a request's subject, or the signature of the
-// request that is answered, so that a message is invalid in another place.
+// answered request, so that a message is invalid in another context.
 func signedPart(context string, body []byte) []byte { return append([]byte(context+"\x00"), body...) }
 
 // seal returns a message: the signature, then the body.

@@ -23,7 +23,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// canaryScenario is the scenario of canaries, a run of some 20 ms of processor time.
+// canaryScenario names the scenario of canaries, a run of about 20 ms of processor time.
 const canaryScenario = "incast"
 
 // mostCanaries limits the congestion controls among a worker's canaries.
@@ -151,29 +151,29 @@ func (c *Coordinator) unlike(h *hello) string {
 	return ""
 }
 
-// canaryLife is how long new workers get the same canaries. The previous set remains valid for as long again.
+// canaryLife sets how long new workers get the same canaries. The previous set remains valid for as long again.
 const canaryLife = 5 * time.Minute
 
-// canarySet is a set of canaries and their sums. All workers that join within canaryLife share it, so that many
+// canarySet holds a set of canaries and their sums. All workers that join within canaryLife share it, so that many
 // workers cost the coordinator no more than one.
 type canarySet struct {
-	name  string
-	jobs  []*sweep.Job
-	begun time.Time
-	ready chan struct{} // closed when sums are available
-	sums  []string      // nil: they could not be made
+	name    string
+	jobs    []*sweep.Job
+	started time.Time
+	ready   chan struct{} // closed when sums are available
+	sums    []string      // nil: they could not be made
 }
 
 // canarySet returns the canaries for a worker that joins now. The caller has locked mu.
 func (c *Coordinator) canarySet(ctx context.Context) (*canarySet, error) {
-	if set := c.sets[0]; set != nil && time.Since(set.begun) < canaryLife {
+	if set := c.sets[0]; set != nil && time.Since(set.started) < canaryLife {
 		return set, nil
 	}
 	jobs, err := c.canaries()
 	if err != nil {
 		return nil, err
 	}
-	set := &canarySet{name: rand.Text(), jobs: jobs, begun: time.Now(), ready: make(chan struct{})}
+	set := &canarySet{name: rand.Text(), jobs: jobs, started: time.Now(), ready: make(chan struct{})}
 	c.sets = [2]*canarySet{set, c.sets[0]}
 	c.audits.Go(func() { // while the worker makes them, too
 		defer close(set.ready)
@@ -183,7 +183,7 @@ func (c *Coordinator) canarySet(ctx context.Context) (*canarySet, error) {
 			if err != nil {
 				c.say(fmt.Sprintf("cannot make the canaries: %v", err))
 				c.mu.Lock()
-				set.begun = time.Time{} // the next worker gets others
+				set.started = time.Time{} // the next worker gets others
 				c.mu.Unlock()
 				return
 			}
@@ -230,7 +230,7 @@ func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 	return jobs, nil
 }
 
-// canaryTimeout is how long the coordinator waits for its own canaries before it asks a worker to retry.
+// canaryTimeout limits how long the coordinator waits for its own canaries before it asks a worker to retry.
 const canaryTimeout = 20 * time.Second
 
 // prove admits a worker whose canaries match.
@@ -247,7 +247,7 @@ func (c *Coordinator) prove(ctx context.Context, key string, p *proof) any {
 	}
 	w := c.workers[p.Worker]
 	if w == nil {
-		w = &Worker{ID: p.Worker, Key: key, Joined: time.Now()}
+		w = &workerState{ID: p.Worker, Key: key, Joined: time.Now()}
 		c.workers[p.Worker] = w
 	}
 	w.Seen = time.Now()
@@ -281,7 +281,7 @@ func (c *Coordinator) proven(ctx context.Context, name string) []string {
 }
 
 // known returns the worker that signs with a key, if it has joined. The caller has locked mu.
-func (c *Coordinator) known(id, key string) *Worker {
+func (c *Coordinator) known(id, key string) *workerState {
 	if w := c.workers[id]; w != nil && w.Key == key {
 		return w
 	}
@@ -300,7 +300,7 @@ func (c *Coordinator) hear(_ context.Context, key string, s *sign) any {
 	if w == nil {
 		return &word{Unknown: true, Over: over}
 	}
-	w.Seen, w.told, w.running = time.Now(), over, nil
+	w.Seen, w.informed, w.running = time.Now(), over, nil
 	if w.Out != "" {
 		return &word{Out: w.Out, Over: over}
 	}
@@ -325,7 +325,7 @@ func (c *Coordinator) dismiss(ctx context.Context) {
 		waits := false
 		c.mu.Lock()
 		for _, w := range c.workers {
-			waits = waits || w.Out == "" && !w.told && time.Since(w.Seen) < 3*signEvery
+			waits = waits || w.Out == "" && !w.informed && time.Since(w.Seen) < 3*signEvery
 		}
 		c.mu.Unlock()
 		if !waits {

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// lease is a point that a worker makes, with the part of the result that it has sent. Another worker may have a lease
+// lease represents a point that a worker makes, with the received part of the result. Another worker may have a lease
 // of the same point if this one is slow or was silent.
 type lease struct {
-	worker *Worker
+	worker *workerState
 	point  int
 	began  time.Time
 	heard  time.Time // last message of the worker
@@ -31,7 +31,7 @@ type lease struct {
 }
 
 const (
-	leaseTime = 30 * time.Second // how long a point belongs to a silent worker
+	leaseTime = 30 * time.Second // time for which a point belongs to a silent worker
 	leaseKept = 10               // after this many lease times, the worker's leases are dropped
 
 	holdTime  = 10 * time.Minute // minimum time for which a point belongs to one worker
@@ -43,8 +43,8 @@ func (c *Coordinator) live(l *lease, now time.Time) bool {
 	return l.taking || now.Sub(l.heard) < cmp.Or(c.Lease, leaseTime)
 }
 
-// overdue reports whether a point was given out so long ago that other workers may have it, too. So a slow worker
-// cannot hold a point.
+// overdue reports whether a point was given out so long ago that other workers may get it, too. So a slow worker cannot
+// block a point.
 func (c *Coordinator) overdue(k int, now time.Time) bool {
 	hold := cmp.Or(c.Hold, holdTime)
 	if n := len(c.took); n > 0 {
@@ -80,7 +80,7 @@ func (c *Coordinator) next(_ context.Context, key string, q *want) any {
 
 // choose returns a point that no worker is making, or otherwise an overdue point with the fewest leases; -1: there is
 // none. The caller has locked mu.
-func (c *Coordinator) choose(w *Worker, now time.Time) int {
+func (c *Coordinator) choose(w *workerState, now time.Time) int {
 	late, fewest := -1, 0
 	for k := range c.points {
 		p := &c.points[k]
@@ -106,7 +106,7 @@ func (c *Coordinator) choose(w *Worker, now time.Time) int {
 
 // leaseOf returns a worker's lease of a point, or a new one, because an earlier coordinator may have given it the
 // point. nil: there is no such point, or it is complete. The caller has locked mu.
-func (c *Coordinator) leaseOf(k int, w *Worker) *lease {
+func (c *Coordinator) leaseOf(k int, w *workerState) *lease {
 	if k < 0 || k >= len(c.points) {
 		return nil
 	}
@@ -138,7 +138,9 @@ func (c *Coordinator) drop(l *lease) {
 }
 
 // release drops a worker's leases. The caller has locked mu.
-func (c *Coordinator) release(w *Worker) { c.dropAll(func(l *lease) bool { return l.worker == w }) }
+func (c *Coordinator) release(w *workerState) {
+	c.dropAll(func(l *lease) bool { return l.worker == w })
+}
 
 // forget drops the leases of workers that have been silent for long.
 func (c *Coordinator) forget(now time.Time) {
@@ -164,7 +166,7 @@ func (c *Coordinator) piece(_ context.Context, key string, body []byte) any {
 	}
 	k, at := binary.BigEndian.Uint64(body), int64(binary.BigEndian.Uint64(body[8:]))
 	c.mu.Lock()
-	var w *Worker
+	var w *workerState
 	for _, one := range c.workers {
 		if one.Key == key {
 			w = one

@@ -30,7 +30,7 @@ const (
 	askResult = "result" // result
 )
 
-// newsOf is the subject on which the coordinator asks workers to sign at once.
+// newsOf names the subject on which the coordinator asks workers to sign at once.
 const newsOf = "news"
 
 // inboxOf returns the subject of answers to a worker.
@@ -45,7 +45,7 @@ func WorkerSubjects(id, key string) (publish, subscribe []string) {
 	return publish, []string{inboxOf(key) + ".>", n.subject(newsOf)}
 }
 
-// nonceSize is the number of random bytes at the start of a request. They make its signature, to which the answer is
+// nonceSize sets the number of random bytes at the start of a request. They make its signature, to which the answer is
 // bound, unique.
 const nonceSize = 16
 
@@ -70,7 +70,7 @@ type proof struct {
 	Sums   []string `json:"sums"`
 }
 
-// sign is a worker's sign of life, sent every few seconds.
+// sign represents a worker's sign of life, sent every few seconds.
 type sign struct {
 	Worker  string `json:"worker"`
 	Running []int  `json:"running"`           // points
@@ -82,25 +82,24 @@ type want struct {
 	Worker string `json:"worker"`
 }
 
-// pieceHeader is the number of bytes before a piece: the point and the offset in the archive, 8 bytes each, big
-// endian.
+// pieceHeader counts the bytes before a piece: the point and the offset in the archive, 8 bytes each, big endian.
 const pieceHeader = 16
 
-// pieceSize is the number of bytes of an archive's pieces. By default, a NATS server accepts messages of 1 MB.
+// pieceSize sets the number of bytes of an archive's pieces. By default, a NATS server accepts messages of 1 MB.
 const pieceSize = 512 << 10
 
 // result describes the result of a point.
 type result struct {
-	Worker string        `json:"worker"` // its ID
+	Worker string        `json:"worker"` // ID of the worker
 	Point  int           `json:"point"`
 	Hash   string        `json:"configuration_sha256"`
 	Size   int64         `json:"size,omitempty"`   // size of the archive of the point's folder, in bytes
 	Sum    string        `json:"sha256,omitempty"` // of the archive
-	Error  string        `json:"error,omitempty"`  // why it was not made; empty: it was
+	Error  string        `json:"error,omitempty"`  // reason why it was not made; empty: it was made
 	Wall   time.Duration `json:"wall_ns"`
 }
 
-// word is the coordinator's answer.
+// word represents the coordinator's answer.
 type word struct {
 	Unknown  bool   `json:"unknown,omitempty"`  // the worker must join again
 	Out      string `json:"out,omitempty"`      // the reason why the worker is excluded
@@ -111,7 +110,7 @@ type word struct {
 	Unwanted bool   `json:"unwanted,omitempty"` // the point is already complete
 }
 
-// task is a point for a worker to make.
+// task describes a point for a worker to make.
 type task struct {
 	Point int        `json:"point"`
 	Name  string     `json:"name"`

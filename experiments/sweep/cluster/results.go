@@ -89,7 +89,7 @@ func (c *Coordinator) failed(ctx context.Context, l *lease, r *result) {
 	}
 }
 
-// badResult is an error in a worker's result.
+// badResult marks an error in a worker's result.
 type badResult struct{ err error }
 
 func (e *badResult) Error() string { return e.err.Error() }

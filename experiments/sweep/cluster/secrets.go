@@ -36,11 +36,11 @@ type Secrets struct {
 
 const (
 	secretsFile = "secrets.json"
-	// JoinFile is the name of the file with the join string.
+	// JoinFile names the file with the join string.
 	JoinFile = "join"
 )
 
-// certificateLife is longer than any sweep.
+// certificateLife exceeds the duration of any sweep.
 const certificateLife = 5 * 365 * 24 * time.Hour
 
 // PrivateFolder creates and returns the folder below a sweep's that only the user can read.

@@ -11,15 +11,15 @@ import (
 	"path/filepath"
 )
 
-// stateFile is the name of the file with the state that survives a restart: a JSON line for each change, the last of
-// which counts.
+// stateFile names the file with the state that survives a restart: a JSON line for each change, the last of which
+// counts.
 const stateFile = "state.jsonl"
 
-// entry is a line of the state: a point's or a worker's.
+// entry represents a line of the state: a point's or a worker's.
 type entry struct {
-	Point  int     `json:"point"`
-	State  *point  `json:"state,omitempty"`
-	Worker *Worker `json:"worker,omitempty"`
+	Point  int          `json:"point"`
+	State  *point       `json:"state,omitempty"`
+	Worker *workerState `json:"worker,omitempty"`
 }
 
 // load reads the state of an earlier coordinator of the sweep, and writes a file with each point and worker once.
@@ -114,7 +114,7 @@ func (e *entry) line() []byte {
 func (c *Coordinator) remember(k int) { c.keep(&entry{Point: k, State: &c.points[k]}) }
 
 // rememberWorker stores a worker's state. The caller has locked mu.
-func (c *Coordinator) rememberWorker(w *Worker) { c.keep(&entry{Worker: w}) }
+func (c *Coordinator) rememberWorker(w *workerState) { c.keep(&entry{Worker: w}) }
 
 func (c *Coordinator) keep(e *entry) {
 	if _, err := c.state.Write(e.line()); err != nil {

@@ -14,23 +14,23 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Worker is the coordinator's state of a worker. The JSON fields survive a restart of the coordinator.
-type Worker struct {
+// workerState holds the coordinator's state of a worker. The JSON fields survive a restart of the coordinator.
+type workerState struct {
 	ID     string        `json:"id"`
 	Key    string        `json:"key"` // its public nkey, with which it signs messages
 	Joined time.Time     `json:"joined"`
 	Seen   time.Time     `json:"seen"`
-	Points int           `json:"points"` // number of points that it has made
+	Points int           `json:"points"` // number of points made
 	Twice  int           `json:"twice,omitempty"`
 	Failed int           `json:"failed,omitempty"`
 	Wall   time.Duration `json:"wall_ns"`
 	Out    string        `json:"out,omitempty"` // the reason why it is excluded
 
-	running []string
-	told    bool // it knows that the sweep is complete
+	running  []string
+	informed bool // it knows that the sweep is complete
 }
 
-// Status is the progress of a sweep.
+// Status describes the progress of a sweep.
 type Status struct {
 	ID      string         `json:"id"`
 	Name    string         `json:"name"`
@@ -40,14 +40,14 @@ type Status struct {
 	Failed  int            `json:"failed"`
 	Audited int            `json:"audited"`
 	Over    bool           `json:"over"`
-	Begun   time.Time      `json:"begun"` // by the current coordinator
+	Started time.Time      `json:"begun"` // start of the current coordinator
 	Written time.Time      `json:"written"`
 	Rate    float64        `json:"points_per_second"`
 	Left    float64        `json:"seconds_left,omitempty"`
 	Workers []WorkerStatus `json:"workers"`
 }
 
-// WorkerStatus is a worker's part of a Status.
+// WorkerStatus holds a worker's part of a Status.
 type WorkerStatus struct {
 	ID      string   `json:"id"`
 	Points  int      `json:"points"`
@@ -58,7 +58,7 @@ type WorkerStatus struct {
 	Out     string   `json:"out,omitempty"`
 }
 
-// away is the silence after which a worker is shown as away.
+// away sets the silence after which a worker is shown as away.
 const away = 3 * signEvery
 
 // Status returns the progress of the sweep.
@@ -66,7 +66,7 @@ func (c *Coordinator) Status() *Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	s := &Status{ID: c.ID, Points: len(c.points), Begun: c.begun, Written: now, Workers: []WorkerStatus{}}
+	s := &Status{ID: c.ID, Points: len(c.points), Started: c.started, Written: now, Workers: []WorkerStatus{}}
 	for k := range c.points {
 		p := &c.points[k]
 		switch {
@@ -148,7 +148,7 @@ func (s *Status) Describe(w io.Writer) error {
 	return t.Flush()
 }
 
-// statusFile is the name of the file with the status, for sweep status.
+// statusFile names the file with the status, for sweep status.
 const statusFile = "status.json"
 
 func (c *Coordinator) writeStatus(over bool) {

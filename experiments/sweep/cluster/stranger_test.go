@@ -142,7 +142,7 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// expectRefusal looks whether the server has refused what was done before the connection's last flush.
+// expectRefusal checks whether the server has refused the actions before the connection's last flush.
 func expectRefusal(t *testing.T, refused <-chan error, what string, may bool) {
 	t.Helper()
 	if may {
@@ -248,7 +248,7 @@ func workerKey(t *testing.T, s *served) string {
 	return public
 }
 
-// TestPrivate: nobody but the user reads what is secret, nor a folder that others may read is taken for it.
+// TestPrivate checks that only the user can read the secrets, and that a folder that others may read is refused.
 func TestPrivate(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
 	s.listens()
@@ -291,7 +291,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestJoin: a join string is itself again, and one that is cut or of something else is refused without being repeated.
+// TestJoin checks that a join string can be parsed again, and that damaged or foreign ones are refused without being
+// repeated.
 func TestJoin(t *testing.T) {
 	key, err := cluster.NewIdentity()
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// Hand is a worker: it makes points for a coordinator.
-type Hand struct {
+// Worker represents a worker, which makes points for a coordinator.
+type Worker struct {
 	Name        string    // for people; its ID contains it
 	Key         *Identity // its own, with which it connects
 	ID          string    // of the sweep
@@ -38,10 +38,10 @@ type Hand struct {
 	Directory   string    // for the points in progress; belongs to the worker
 	// Version and Build identify the program.
 	Version, Build string
-	// Timeout is how long it waits for an absent coordinator.
+	// Timeout limits how long it waits for an absent coordinator.
 	Timeout time.Duration
 	Make    func(ctx context.Context, job *sweep.Job, progress engine.Progress) error
-	// Say is called with a line for each event, from several goroutines.
+	// Say receives a line for each event, from several goroutines.
 	Say func(line string)
 
 	conn *nats.Conn
@@ -53,7 +53,7 @@ type Hand struct {
 	running map[string]int // points by folder, until they are sent
 }
 
-// signEvery is the interval of a worker's signs of life.
+// signEvery sets the interval of a worker's signs of life.
 const signEvery = 2 * time.Second
 
 // Reasons for which a worker ends.
@@ -68,24 +68,24 @@ var (
 )
 
 // Run makes points until there are none, and returns how many it has made.
-func (h *Hand) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
-	h.conn, h.n, h.running = conn, names(h.ID), map[string]int{}
-	h.self = h.Name + "-" + strings.ToLower(h.Key.public[len(h.Key.public)-6:])
-	if err := h.join(ctx); err != nil {
+func (w *Worker) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
+	w.conn, w.n, w.running = conn, names(w.ID), map[string]int{}
+	w.self = w.Name + "-" + strings.ToLower(w.Key.public[len(w.Key.public)-6:])
+	if err := w.join(ctx); err != nil {
 		return 0, over(err)
 	}
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var all sync.WaitGroup
-	all.Go(func() { stop(h.stayIn(working)) })
-	for slot := range h.Jobs {
-		all.Go(func() { h.work(working, slot) })
+	all.Go(func() { stop(w.stayIn(working)) })
+	for slot := range w.Jobs {
+		all.Go(func() { w.work(working, slot) })
 	}
 	all.Wait()
 	if ctx.Err() != nil {
-		h.leave(ctx)
+		w.leave(ctx)
 	}
-	return int(h.made.Load()), over(context.Cause(working))
+	return int(w.made.Load()), over(context.Cause(working))
 }
 
 // over returns nil for the regular end.
@@ -96,37 +96,37 @@ func over(err error) error {
 	return err
 }
 
-// answerTimeout is how long the worker waits for an answer before it asks again.
+// answerTimeout limits how long the worker waits for an answer before it asks again.
 const answerTimeout = canaryTimeout + 10*time.Second
 
 // ask sends the coordinator a request in JSON.
-func (h *Hand) ask(ctx context.Context, what string, question, answer any) error {
+func (w *Worker) ask(ctx context.Context, what string, question, answer any) error {
 	body, err := json.Marshal(question)
 	if err != nil {
 		return err
 	}
-	return h.request(ctx, what, body, answer)
+	return w.request(ctx, what, body, answer)
 }
 
 // request sends a request until the coordinator answers, at most for the worker's timeout. It ignores answers to other
 // requests or without the coordinator's signature.
-func (h *Hand) request(ctx context.Context, what string, body []byte, answer any) error {
+func (w *Worker) request(ctx context.Context, what string, body []byte, answer any) error {
 	nonce := make([]byte, nonceSize, nonceSize+len(body))
 	if _, err := rand.Read(nonce); err != nil {
 		return err
 	}
-	subject := h.n.request(what, h.Key.public)
-	data, err := h.Key.seal(subject, append(nonce, body...))
+	subject := w.n.request(what, w.Key.public)
+	data, err := w.Key.seal(subject, append(nonce, body...))
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(h.Timeout); ; {
+	for deadline := time.Now().Add(w.Timeout); ; {
 		one, stop := context.WithTimeout(ctx, answerTimeout)
-		m, err := h.conn.RequestWithContext(one, subject, data)
+		m, err := w.conn.RequestWithContext(one, subject, data)
 		stop()
 		if err == nil {
 			var said []byte
-			if said, err = unseal(h.Coordinator, string(data[:ed25519.SignatureSize]), m.Data); err == nil {
+			if said, err = unseal(w.Coordinator, string(data[:ed25519.SignatureSize]), m.Data); err == nil {
 				return json.Unmarshal(said, answer)
 			}
 		}
@@ -140,7 +140,7 @@ func (h *Hand) request(ctx context.Context, what string, body []byte, answer any
 	}
 }
 
-// askEvery is the interval of requests for something that is not yet available.
+// askEvery sets the interval of requests for something that is not yet available.
 const askEvery = time.Second
 
 // rest waits until it is time to ask again, or ctx is cancelled.
@@ -152,44 +152,44 @@ func rest(ctx context.Context) {
 }
 
 // join proves to the coordinator that this worker computes the same results.
-func (h *Hand) join(ctx context.Context) error {
+func (w *Worker) join(ctx context.Context) error {
 	for {
 		var in welcome
-		err := h.ask(ctx, askJoin, &hello{Worker: h.self, Version: h.Version, Build: h.Build}, &in)
+		err := w.ask(ctx, askJoin, &hello{Worker: w.self, Version: w.Version, Build: w.Build}, &in)
 		if err != nil {
 			return err
 		}
 		if in.Refused != "" {
 			return fmt.Errorf("%w: %s", ErrRefused, in.Refused)
 		}
-		p := proof{Worker: h.self, Set: in.Set}
+		p := proof{Worker: w.self, Set: in.Set}
 		for i, job := range in.Canaries {
-			sums, err := h.canary(ctx, i, job)
+			sums, err := w.canary(ctx, i, job)
 			if err != nil {
 				return fmt.Errorf("cannot make the canary: %w", err)
 			}
 			p.Sums = append(p.Sums, sums)
 		}
-		var w word
-		if err := h.ask(ctx, askProof, &p, &w); err != nil {
+		var answer word
+		if err := w.ask(ctx, askProof, &p, &answer); err != nil {
 			return err
 		}
 		switch {
-		case w.Out != "":
-			return fmt.Errorf("%w: %s", ErrOut, w.Out)
-		case !w.Unknown:
-			h.Say("joined as " + h.self)
+		case answer.Out != "":
+			return fmt.Errorf("%w: %s", ErrOut, answer.Out)
+		case !answer.Unknown:
+			w.Say("joined as " + w.self)
 			return nil
 		}
 		rest(ctx)
 	}
 }
 
-func (h *Hand) canary(ctx context.Context, i int, job *sweep.Job) (sums string, err error) {
-	job.Directory = filepath.Join(h.Directory, fmt.Sprintf("canary-%d", i))
+func (w *Worker) canary(ctx context.Context, i int, job *sweep.Job) (sums string, err error) {
+	job.Directory = filepath.Join(w.Directory, fmt.Sprintf("canary-%d", i))
 	job.Within = job.Directory
 	defer os.RemoveAll(job.Directory)
-	made := h.Make(ctx, job, nil)
+	made := w.Make(ctx, job, nil)
 	if sums, err = sumsOf(job.Directory); err != nil {
 		return "", errors.Join(made, err)
 	}
@@ -197,28 +197,28 @@ func (h *Hand) canary(ctx context.Context, i int, job *sweep.Job) (sums string, 
 }
 
 // stayIn sends a sign of life every few seconds, and returns the reason to end.
-func (h *Hand) stayIn(ctx context.Context) error {
+func (w *Worker) stayIn(ctx context.Context) error {
 	news := make(chan *nats.Msg, 1) // of several at once, one is enough
-	subscription, err := h.conn.ChanSubscribe(h.n.subject(newsOf), news)
+	subscription, err := w.conn.ChanSubscribe(w.n.subject(newsOf), news)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = subscription.Unsubscribe() }() // the connection ends, too
 	for {
-		h.mu.Lock()
-		s := sign{Worker: h.self, Running: slices.AppendSeq([]int{}, maps.Values(h.running))}
-		h.mu.Unlock()
-		var w word
-		if err := h.ask(ctx, askSign, &s, &w); err != nil {
+		w.mu.Lock()
+		s := sign{Worker: w.self, Running: slices.AppendSeq([]int{}, maps.Values(w.running))}
+		w.mu.Unlock()
+		var answer word
+		if err := w.ask(ctx, askSign, &s, &answer); err != nil {
 			return err
 		}
 		switch {
-		case w.Out != "":
-			return fmt.Errorf("%w: %s", ErrOut, w.Out)
-		case w.Over:
+		case answer.Out != "":
+			return fmt.Errorf("%w: %s", ErrOut, answer.Out)
+		case answer.Over:
 			return errOver
-		case w.Unknown: // the coordinator has another state of the sweep
-			if err := h.join(ctx); err != nil {
+		case answer.Unknown: // the coordinator has another state of the sweep
+			if err := w.join(ctx); err != nil {
 				return err
 			}
 		}
@@ -231,50 +231,50 @@ func (h *Hand) stayIn(ctx context.Context) error {
 	}
 }
 
-// leave says that the worker makes no more points, so that others get its points at once.
-func (h *Hand) leave(ctx context.Context) {
+// leave announces that the worker makes no more points, so that others get its points at once.
+func (w *Worker) leave(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer stop()
-	var w word
-	_ = h.ask(ctx, askSign, &sign{Worker: h.self, Leaving: true}, &w) // otherwise they get them after its lease
+	var answer word
+	_ = w.ask(ctx, askSign, &sign{Worker: w.self, Leaving: true}, &answer) // otherwise they get them after its lease
 }
 
-// leaveTimeout is how long an ending worker tries to send a result and to sign off.
+// leaveTimeout limits how long an ending worker tries to send a result and to sign off.
 const leaveTimeout = 5 * time.Second
 
 // work makes one point after the other. It makes the next one while it sends the previous.
-func (h *Hand) work(ctx context.Context, slot int) {
+func (w *Worker) work(ctx context.Context, slot int) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	for n := 0; ctx.Err() == nil; n++ {
-		var w word
-		err := h.ask(ctx, askNext, &want{Worker: h.self}, &w)
-		if err == nil && w.Task != nil {
+		var answer word
+		err := w.ask(ctx, askNext, &want{Worker: w.self}, &answer)
+		if err == nil && answer.Task != nil {
 			var t *task
-			if t, err = readTask(w.Task); err == nil {
-				directory := filepath.Join(h.Directory, fmt.Sprintf("point-%d-%d", slot, n%2))
-				out := h.point(ctx, directory, t)
+			if t, err = readTask(answer.Task); err == nil {
+				directory := filepath.Join(w.Directory, fmt.Sprintf("point-%d-%d", slot, n%2))
+				out := w.point(ctx, directory, t)
 				sending.Wait()
-				sending.Go(func() { h.finish(ctx, directory, t, out) })
+				sending.Go(func() { w.finish(ctx, directory, t, out) })
 				continue
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			h.Say(fmt.Sprintf("cannot get a point: %v", err))
+			w.Say(fmt.Sprintf("cannot get a point: %v", err))
 		}
 		rest(ctx)
 	}
 }
 
 // point makes one point in a folder. nil: there is nothing to send.
-func (h *Hand) point(ctx context.Context, directory string, t *task) *result {
-	h.mu.Lock()
-	h.running[directory] = t.Point
-	h.mu.Unlock()
-	t.Job.Directory, t.Job.Within, t.Job.Processors = directory, directory, workers.Share(h.Processors, h.Jobs)
+func (w *Worker) point(ctx context.Context, directory string, t *task) *result {
+	w.mu.Lock()
+	w.running[directory] = t.Point
+	w.mu.Unlock()
+	t.Job.Directory, t.Job.Within, t.Job.Processors = directory, directory, workers.Share(w.Processors, w.Jobs)
 	start := time.Now()
-	made := h.Make(ctx, t.Job, nil)
-	out := &result{Worker: h.self, Point: t.Point, Hash: t.Job.Hash, Wall: time.Since(start)}
+	made := w.Make(ctx, t.Job, nil)
+	out := &result{Worker: w.self, Point: t.Point, Hash: t.Job.Hash, Wall: time.Since(start)}
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -283,31 +283,31 @@ func (h *Hand) point(ctx context.Context, directory string, t *task) *result {
 			made = err
 		}
 		out.Error = made.Error()
-		h.Say(fmt.Sprintf("failed  %s: %v", t.Name, made))
+		w.Say(fmt.Sprintf("failed  %s: %v", t.Name, made))
 	}
 	return out
 }
 
 // finish sends the result of a point, and removes its folder.
-func (h *Hand) finish(ctx context.Context, directory string, t *task, out *result) {
+func (w *Worker) finish(ctx context.Context, directory string, t *task, out *result) {
 	defer func() {
 		if err := os.RemoveAll(directory); err != nil {
-			h.Say(err.Error())
+			w.Say(err.Error())
 		}
-		h.mu.Lock()
-		delete(h.running, directory)
-		h.mu.Unlock()
+		w.mu.Lock()
+		delete(w.running, directory)
+		w.mu.Unlock()
 	}()
 	if out == nil {
 		return
 	}
-	if err := h.send(ctx, directory, out); err != nil {
-		h.Say(fmt.Sprintf("cannot send %s: %v", t.Name, err))
+	if err := w.send(ctx, directory, out); err != nil {
+		w.Say(fmt.Sprintf("cannot send %s: %v", t.Name, err))
 		return
 	}
 	if out.Error == "" {
-		h.made.Add(1)
-		h.Say(fmt.Sprintf("made  %s  %.1fs", t.Name, out.Wall.Seconds()))
+		w.made.Add(1)
+		w.Say(fmt.Sprintf("made  %s  %.1fs", t.Name, out.Wall.Seconds()))
 	}
 }
 
@@ -320,7 +320,7 @@ var (
 const mostSends = 30
 
 // send sends a point's folder and result.
-func (h *Hand) send(ctx context.Context, directory string, out *result) error {
+func (w *Worker) send(ctx context.Context, directory string, out *result) error {
 	ctx, stop := outlive(ctx, leaveTimeout)
 	defer stop()
 	var archive *os.File
@@ -341,7 +341,7 @@ func (h *Hand) send(ctx context.Context, directory string, out *result) error {
 		out.Sum = hex.EncodeToString(sum.Sum(nil))
 	}
 	for n := 1; ; n++ {
-		err := h.sendOnce(ctx, archive, out)
+		err := w.sendOnce(ctx, archive, out)
 		if !errors.Is(err, errUnsent) || n == mostSends {
 			return err
 		}
@@ -350,7 +350,7 @@ func (h *Hand) send(ctx context.Context, directory string, out *result) error {
 }
 
 // sendOnce sends a result and its archive, if it has one.
-func (h *Hand) sendOnce(ctx context.Context, archive *os.File, out *result) error {
+func (w *Worker) sendOnce(ctx context.Context, archive *os.File, out *result) error {
 	buffer := make([]byte, pieceHeader+pieceSize)
 	binary.BigEndian.PutUint64(buffer, uint64(out.Point))
 	for have := int64(0); have < out.Size; {
@@ -359,20 +359,20 @@ func (h *Hand) sendOnce(ctx context.Context, archive *os.File, out *result) erro
 		if n == 0 {
 			return err
 		}
-		var w word
-		if err := h.request(ctx, askPiece, buffer[:pieceHeader+n], &w); err != nil {
+		var answer word
+		if err := w.request(ctx, askPiece, buffer[:pieceHeader+n], &answer); err != nil {
 			return err
 		}
-		if err := w.sent(); err != nil {
+		if err := answer.sent(); err != nil {
 			return err
 		}
-		have = w.Have
+		have = answer.Have
 	}
-	var w word
-	if err := h.ask(ctx, askResult, out, &w); err != nil {
+	var answer word
+	if err := w.ask(ctx, askResult, out, &answer); err != nil {
 		return err
 	}
-	return w.sent()
+	return answer.sent()
 }
 
 // sent returns an error if the coordinator has not accepted the result.

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/traffic/steps"
 )
 
-// part is a range of blocks: the first, and the number of blocks.
+// part represents a range of blocks: the first, and the number of blocks.
 type part struct{ first, count int }
 
 // build adds the transfers of the collective.
@@ -73,7 +73,7 @@ func (b *builder) ringAllGather(members []int, own func(int) part) {
 	}
 }
 
-// scatterDirect sends each member its part of every other member's data, which holds times as much as at first.
+// scatterDirect sends each member its part of every other member's data, whose blocks hold times as much as at first.
 func (b *builder) scatterDirect(members []int, own func(int) part, times int) {
 	n := len(members)
 	for k := 1; k < n; k++ {
@@ -123,8 +123,8 @@ func (b *builder) pairwise() {
 	b.round = nil
 }
 
-// halve is reduce-scatter by recursive halving: each rank exchanges half of its current data with a rank at half the
-// previous distance.
+// halve adds a reduce-scatter by recursive halving: each rank exchanges half of its current data with a rank at half
+// the previous distance.
 func (b *builder) halve() {
 	n := len(b.ranks)
 	for d := n / 2; d > 0; d /= 2 {
@@ -138,7 +138,7 @@ func (b *builder) halve() {
 	}
 }
 
-// double is all-gather by recursive doubling.
+// double adds an all-gather by recursive doubling.
 func (b *builder) double() {
 	n := len(b.ranks)
 	for d := 1; d < n; d *= 2 {
@@ -240,7 +240,7 @@ func (b *builder) hierarchical(reduces, gathers bool) {
 	}
 }
 
-// disseminate is a barrier of ceil(log2 n) rounds. In the k-th round each rank notifies the rank 2^k further on, and
+// disseminate adds a barrier of ceil(log2 n) rounds. In the k-th round each rank notifies the rank 2^k further on, and
 // at the end every rank knows that all have arrived (Hensgen, Finkel and Manber, "Two algorithms for barrier
 // synchronization", IJPP 1988).
 func (b *builder) disseminate() {

@@ -29,7 +29,7 @@ var chakraCollectives = map[uint64]string{
 	8: ReduceScatter, 9: barrier,
 }
 
-// chakraNode is a node of a rank's trace, with the fields that are used.
+// chakraNode holds the used fields of a node of a rank's trace.
 type chakraNode struct {
 	id       uint64
 	name     string
@@ -371,13 +371,13 @@ func (r *chakraReader) collectives(waits [][]steps.Wait) error {
 		first := of[name][ranks[0]]
 		for k := range first {
 			nodes := make([]*chakraNode, len(ranks))
-			for place, rank := range ranks {
+			for position, rank := range ranks {
 				own := of[name][rank]
 				if len(own) != len(first) || own[k].comm != first[k].comm || own[k].size != first[k].size {
 					return fmt.Errorf("group %q: the collectives of ranks %d and %d differ in kind or order", name, ranks[0],
 						rank)
 				}
-				nodes[place] = own[k]
+				nodes[position] = own[k]
 			}
 			if err := r.expand(name, ranks, nodes, waits); err != nil {
 				return err
@@ -417,9 +417,9 @@ func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, 
 	if len(r.g.Messages)+spec.Messages(len(ranks)) > mostMessages {
 		return fmt.Errorf("the traces have more than %d messages", mostMessages)
 	}
-	c := spec.Expand(r.g, ranks, func(place int) []steps.Wait { return waits[nodes[place].operator] })
-	for place, leave := range c.Leave {
-		r.g.SetWaits(nodes[place].operator, steps.Wait{Operation: leave})
+	c := spec.Expand(r.g, ranks, func(position int) []steps.Wait { return waits[nodes[position].operator] })
+	for position, leave := range c.Leave {
+		r.g.SetWaits(nodes[position].operator, steps.Wait{Operation: leave})
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (t *traced) node(id, kind, duration uint64, deps []uint64, attributes map[s
 	t.message(m)
 }
 
-// training is two ranks that compute, exchange activations, and reduce gradients.
+// training returns traces of two ranks that compute, exchange activations, and reduce gradients.
 func training() [][]byte {
 	a, b := newTrace(), newTrace()
 	a.node(1, nodeCompute, 10, nil, map[string]any{"is_cpu_op": false})
@@ -140,8 +140,8 @@ func TestChakraSizes(t *testing.T) {
 	}
 }
 
-// TestChakraDanglingDependencies: nodes that depend on others which the trace does not have, as in mlcommons/chakra's
-// feeder test, begin without them.
+// TestChakraDanglingDependencies checks that nodes with dependencies on missing nodes, as in mlcommons/chakra's feeder
+// test, start without them.
 func TestChakraDanglingDependencies(t *testing.T) {
 	a, b := newTrace(), newTrace()
 	a.node(1, nodeCompute, 10, []uint64{5}, nil)
@@ -161,7 +161,7 @@ func TestChakraDanglingDependencies(t *testing.T) {
 	}
 }
 
-// TestChakraMistakes: each is told with its rank and node.
+// TestChakraMistakes checks that each mistake is reported with its rank and node.
 func TestChakraMistakes(t *testing.T) {
 	one := func(kind uint64, deps []uint64, attributes map[string]any) [][]byte {
 		a, b := newTrace(), newTrace()

@@ -7,23 +7,19 @@
 // The algorithms:
 //
 //   - ring: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 2009: n-1
-//     steps of reduce-scatter, and
-//     n-1 of all-gather, each to the next rank. A broadcast goes along the ring. An all-to-all has n-1 rounds, the k-th
-//     to rank + k (the pairwise
-//     exchange of Thakur, Rabenseifner and Gropp).
+//     steps of reduce-scatter, and n-1 of all-gather, each to the next rank. A broadcast goes along the ring. An
+//     all-to-all has n-1 rounds, the k-th to rank + k (the pairwise exchange of Thakur, Rabenseifner and Gropp).
 //   - halving-doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
 //     IJHPCA 2005:
 //     reduce-scatter by recursive vector halving and distance halving, all-gather by recursive doubling; a broadcast is
 //     a binomial scatter and that
 //     all-gather (van de Geijn's). For 2^k ranks.
 //   - tree: a reduction up two binary trees, each of half the data, and a broadcast down, in a pipeline of chunks
-//     (Sanders, Speck and Träff, "Two-tree
-//     algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009). An all-reduce has the
-//     trees of NCCL.
+//     (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
+//     Computing 2009). An all-reduce has the trees of NCCL.
 //   - direct: every rank to every other at once.
-//   - hierarchical: in groups, then between the ranks of one place in all groups, by rings (Cho et al., "BlueConnect",
-//     MLSys 2019); an all-to-all is
-//     direct in both, as NCCL's PXN has it.
+//   - hierarchical: in groups, then between the ranks of one position in all groups, by rings (Cho et al.,
+//     "BlueConnect", MLSys 2019); an all-to-all is direct in both, as NCCL's PXN has it.
 package collective
 
 import (
@@ -69,12 +65,12 @@ var lacking = map[string][]string{
 type Spec struct {
 	Kind, Algorithm string
 	Size            int64 // in bytes, as the package comment defines it
-	// Chunks is the number of parts of the data. Each part runs through the algorithm on its own, and parts between
+	// Chunks sets the number of parts of the data. Each part runs through the algorithm on its own, and parts between
 	// two ranks leave one after the other. 0: the algorithm's default (see Parts).
 	Chunks int
-	// Group is the number of ranks in a group (hierarchical).
+	// Group sets the number of ranks in a group (hierarchical).
 	Group int
-	// Root is the rank with the data of a broadcast.
+	// Root selects the rank with the data of a broadcast.
 	Root int
 }
 
@@ -125,13 +121,13 @@ func (s *Spec) Messages(ranks int) int {
 
 // Expand adds the collective to a graph, for the given ranks. Each rank enters it once the operations that after
 // returns have ended. Check must have succeeded. It returns the collective, which is the graph's last.
-func (s *Spec) Expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait) *steps.Collective {
+func (s *Spec) Expand(g *steps.Graph, ranks []int32, after func(position int) []steps.Wait) *steps.Collective {
 	return s.expand(g, ranks, after, nil)
 }
 
-// transfer is one message of an algorithm, for each chunk: the positions of two ranks, and the blocks of data between
-// them. reduce says that the receiver adds them to its own. A block holds times as much as at first if ranks' own data
-// are combined; 0 means 1. Messages between two ranks on one lane leave in order.
+// transfer represents one message of an algorithm, for each chunk: the positions of two ranks, and the blocks of data
+// between them. If reduce is set, the receiver adds them to its own. A block holds times as much as at first if ranks'
+// own data are combined; 0 means 1. Messages between two ranks on one lane leave in order.
 type transfer struct {
 	from, to     int
 	first, count int
@@ -141,23 +137,23 @@ type transfer struct {
 }
 
 // expand calls seen for each message.
-func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(place int) []steps.Wait,
+func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(position int) []steps.Wait,
 	seen func(t transfer, chunk int, send, receive int32),
 ) *steps.Collective {
 	b := builder{g: g, spec: s, ranks: ranks, seen: seen, chunks: s.Parts(len(ranks)), c: steps.Collective{
 		Kind: s.Kind, Algorithm: s.Algorithm, Size: s.Size, Factor: s.Factor(len(ranks)), Ranks: ranks,
 		First: int32(len(g.Operations)), Iteration: -1,
 	}}
-	for place, rank := range ranks {
-		b.c.Enter = append(b.c.Enter, g.Join(rank, after(place)...))
+	for position, rank := range ranks {
+		b.c.Enter = append(b.c.Enter, g.Join(rank, after(position)...))
 	}
 	b.leave = make([][]steps.Wait, len(ranks))
 	b.last = map[[3]int]int32{}
 	b.writers = make([]int32, b.chunks*len(ranks)*b.blocks())
 	b.writes = []write{{}}
 	b.build()
-	for place, rank := range ranks {
-		b.c.Leave = append(b.c.Leave, g.Join(rank, append(b.leave[place], steps.Wait{Operation: b.c.Enter[place]})...))
+	for position, rank := range ranks {
+		b.c.Leave = append(b.c.Leave, g.Join(rank, append(b.leave[position], steps.Wait{Operation: b.c.Enter[position]})...))
 	}
 	b.c.End = int32(len(g.Operations))
 	g.Collectives = append(g.Collectives, b.c)
@@ -176,7 +172,7 @@ type builder struct {
 	writers []int32 // by chunk, position and block: the last of writes, 0: none
 	writes  []write
 	last    map[[3]int]int32 // by two ranks and lane: the last send
-	leave   [][]steps.Wait   // by position: what ends the collective there
+	leave   [][]steps.Wait   // by position: the operations that end the collective there
 	round   [][]steps.Wait   // by position: additional operations that the next message waits for; nil: none
 
 	atOnce   bool
@@ -186,7 +182,7 @@ type builder struct {
 	messages int
 }
 
-// write is a receive that delivered a block, and the previous write of this block to which it was added.
+// write represents a receive that delivered a block, and the previous write of this block to which it was added.
 type write struct{ receive, before int32 }
 
 // blocks returns the number of blocks in a chunk.
@@ -207,14 +203,14 @@ func (b *builder) bytes(chunk, first, count int) int64 {
 	return size*int64(first+count)/blocks - size*int64(first)/blocks
 }
 
-func (b *builder) writer(chunk, place, block int) *int32 {
-	return &b.writers[(chunk*len(b.ranks)+place)*b.blocks()+block]
+func (b *builder) writer(chunk, position, block int) *int32 {
+	return &b.writers[(chunk*len(b.ranks)+position)*b.blocks()+block]
 }
 
 // joined returns the last write of a block, which includes all earlier ones. A sum of several writes is joined once,
 // however often it is sent.
-func (b *builder) joined(chunk, place, block int) int32 {
-	at := b.writer(chunk, place, block)
+func (b *builder) joined(chunk, position, block int) int32 {
+	at := b.writer(chunk, position, block)
 	if *at == 0 || b.writes[*at].before == 0 {
 		return *at
 	}
@@ -222,12 +218,12 @@ func (b *builder) joined(chunk, place, block int) int32 {
 	for w := *at; w != 0; w = b.writes[w].before {
 		all = append(all, steps.Wait{Operation: b.writes[w].receive})
 	}
-	b.writes = append(b.writes, write{receive: b.g.Join(b.ranks[place], all...)})
+	b.writes = append(b.writes, write{receive: b.g.Join(b.ranks[position], all...)})
 	*at = int32(len(b.writes) - 1)
 	return *at
 }
 
-// arrival is a block that a receive delivers, and where its last write is stored.
+// arrival represents a block that a receive delivers, and where its last write is stored.
 type arrival struct {
 	at      *int32
 	receive int32

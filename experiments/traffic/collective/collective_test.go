@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// content is what a rank has of a block: from which rank, how often.
+// content counts, for a block at a rank, how often it contains each rank's data.
 type content map[int]int
 
 // flow follows data through a collective's graph.
@@ -30,7 +30,7 @@ type carried struct {
 	contents []content // as it was when the send began
 }
 
-// home is the block that belongs to a rank.
+// home returns the block that belongs to a rank.
 func (d *dataFlow) home(rank int) int {
 	if d.spec.Algorithm == Hierarchical && d.spec.Kind != Broadcast {
 		groups := d.n / d.spec.Group
@@ -39,7 +39,7 @@ func (d *dataFlow) home(rank int) int {
 	return rank
 }
 
-// at first is what a rank has of a block before the collective.
+// first returns the content of a rank's block before the collective.
 func (d *dataFlow) first(rank, block int) content {
 	switch d.spec.Kind {
 	case AllGather:
@@ -56,7 +56,7 @@ func (d *dataFlow) first(rank, block int) content {
 	return content{rank: 1}
 }
 
-// last is what it should have; nil: that does not matter.
+// last returns the wanted content after the collective; nil: any.
 func (d *dataFlow) last(rank, block int) content {
 	everyone := content{}
 	for r := range d.n {
@@ -80,8 +80,8 @@ func (d *dataFlow) last(rank, block int) content {
 	return content{d.spec.Root: 1}
 }
 
-// run executes the graph in a random order that its waits allow: a message has the data of its send's beginning, and
-// comes with its receive's end.
+// run executes the graph in a random order that its waits allow. A message has the data from the start of its send, and
+// arrives at the end of its receive.
 func (d *dataFlow) run(random *rand.Rand) {
 	n := len(d.g.Operations)
 	needs, done := make([]int, n), make([]bool, n)
@@ -186,8 +186,8 @@ func each(t *testing.T, f func(t *testing.T, s *Spec, ranks int)) {
 	}
 }
 
-// TestData: whatever the order in which messages come, each rank ends with what it should have: of each rank's part
-// once.
+// TestData checks that each rank ends with the right data, whatever the order in which messages arrive: each rank's
+// part once.
 func TestData(t *testing.T) {
 	tested := 0
 	each(t, func(t *testing.T, s *Spec, ranks int) {
@@ -224,8 +224,8 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestBytes: each rank sends and receives what the algorithm's authors say, which bandwidth-optimal ones have as
-// nccl-tests' factor.
+// TestBytes checks that each rank sends and receives the bytes that the algorithm's authors state, which for
+// bandwidth-optimal algorithms is nccl-tests' factor.
 func TestBytes(t *testing.T) {
 	each(t, func(t *testing.T, s *Spec, ranks int) {
 		n := int64(ranks)
@@ -264,7 +264,7 @@ func TestBytes(t *testing.T) {
 	})
 }
 
-// TestCheck: what cannot be is refused, with what can.
+// TestCheck checks that impossible collectives are refused, and that the errors name possible ones.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		spec  Spec
@@ -313,8 +313,8 @@ func TestJob(t *testing.T) {
 	if len(g.Collectives) != 6 || g.Collectives[4].Iteration != 2 || g.Collectives[5].Factor != 0 {
 		t.Errorf("%+v", g.Collectives)
 	}
-	// A message that takes no time leaves the slow rank's computes: 20 and 5 us an iteration, and the barrier has all wait
-	// for it.
+	// A message that takes no time leaves the slow rank's computes: 20 and 5 us an iteration, and the barrier has all
+	// wait for it.
 	nothing := func(int32, vtime.Time) steps.Alone { return steps.Alone{} }
 	if got := g.Critical(order, 0, int32(len(g.Operations)), nothing); got != 76*vtime.Microsecond {
 		t.Errorf("%v, want 76us", got)
@@ -333,7 +333,8 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestJobOfSomeRanks: the collectives of two halves of a job are one beside the other, and a rank of neither goes on.
+// TestJobOfSomeRanks checks that the collectives of two halves of a job run concurrently, and that a rank in neither
+// continues.
 func TestJobOfSomeRanks(t *testing.T) {
 	half := func(ranks ...int32) Step {
 		return Step{Ranks: ranks, Collective: &Spec{Kind: AllReduce, Algorithm: Ring, Size: 4000}}
@@ -375,8 +376,8 @@ func TestBarrier(t *testing.T) {
 			}
 			slow := g.Add(steps.Operation{Rank: int32(late), Duration: vtime.Second})
 			barrier := Step{Barrier: true}
-			c := barrier.spec().Expand(&g, all, func(place int) []steps.Wait {
-				if place == late {
+			c := barrier.spec().Expand(&g, all, func(position int) []steps.Wait {
+				if position == late {
 					return []steps.Wait{{Operation: slow}}
 				}
 				return nil
@@ -391,9 +392,9 @@ func TestBarrier(t *testing.T) {
 					after[g.Messages[o.Message].Receive] = true
 				}
 			}
-			for place, leave := range c.Leave {
+			for position, leave := range c.Leave {
 				if !after[leave] {
-					t.Errorf("%d ranks: rank %d leaves before rank %d comes", ranks, place, late)
+					t.Errorf("%d ranks: rank %d leaves before rank %d comes", ranks, position, late)
 				}
 			}
 		}

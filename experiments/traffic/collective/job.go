@@ -5,37 +5,37 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Step is a step of a job: a compute, a collective, or a barrier of all ranks.
+// Step represents a step of a job: a compute, a collective, or a barrier of all ranks.
 type Step struct {
 	Collective *Spec // nil: none
-	// Ranks are the participants of a collective, in its order; nil: all. The other ranks go on.
+	// Ranks lists the participants of a collective, in its order; nil: all. The other ranks continue.
 	Ranks []int32
-	// Overlap lets ranks go on while the collective runs. Collectives of a job run one after the other, and the
+	// Overlap lets ranks continue while the collective runs. Collectives of a job run one after the other, and the
 	// iteration waits for all.
 	Overlap bool
 	Barrier bool
-	// Compute is the compute of each rank; nil: none.
+	// Compute describes the compute of each rank; nil: none.
 	Compute *Compute
 }
 
-// Compute is a compute step of all ranks.
+// Compute represents a compute step of all ranks.
 type Compute struct {
 	Time vtime.Time
-	// Jitter is the upper bound of the random extra time, drawn by rank and iteration.
+	// Jitter limits the random extra time, drawn by rank and iteration.
 	Jitter vtime.Time
 	// Slow holds the positions of ranks at which it takes Factor times as long.
 	Slow   map[int]bool
 	Factor float64
 }
 
-// Job is a number of iterations of steps, which each rank executes in order.
+// Job represents a number of iterations of steps, which each rank executes in order.
 type Job struct {
 	Iterations int
 	Start      vtime.Time
 	Steps      []Step
 }
 
-// computeUnit is the unit on which a job's ranks compute, one compute at a time.
+// computeUnit identifies the unit on which a job's ranks compute, one compute at a time.
 const computeUnit = 1
 
 // Messages returns the number of messages of a job's iterations.
@@ -53,7 +53,7 @@ func (j *Job) Messages(ranks int) int {
 	return n * j.Iterations
 }
 
-// spec returns the collective of a step, or that of a barrier; nil: there is none.
+// spec returns the collective of a step, or that of a barrier; nil: none.
 func (s *Step) spec() *Spec {
 	if s.Barrier {
 		return &Spec{Kind: barrier, Algorithm: dissemination, Size: barrierBytes}
@@ -61,7 +61,7 @@ func (s *Step) spec() *Spec {
 	return s.Collective
 }
 
-// barrierBytes is the size of a barrier's messages.
+// barrierBytes sets the size of a barrier's messages.
 const barrierBytes = 8
 
 // Expand adds the job's operations for ranks 0 to ranks-1. random returns the n-th random number of [0, 1).
@@ -91,13 +91,13 @@ func (j *Job) Expand(g *steps.Graph, ranks int, random func(n uint64) float64) {
 			if s.Ranks != nil {
 				members = s.Ranks
 			}
-			c := s.spec().Expand(g, members, func(place int) []steps.Wait {
-				r := members[place]
+			c := s.spec().Expand(g, members, func(position int) []steps.Wait {
+				r := members[position]
 				return append(append([]steps.Wait{}, compute[r]...), network[r]...)
 			})
 			c.Iteration = iteration
-			for place, leave := range c.Leave {
-				r := members[place]
+			for position, leave := range c.Leave {
+				r := members[position]
 				network[r] = []steps.Wait{{Operation: leave}}
 				if !s.Overlap {
 					compute[r] = network[r]

@@ -2,7 +2,7 @@ package collective
 
 import "math/bits"
 
-// tree is a binary tree of ranks, by position.
+// tree represents a binary tree of ranks, by position.
 type tree struct {
 	parent []int // -1 at the root
 	order  []int // all positions, each after its parent
@@ -43,18 +43,18 @@ func broadcastTrees(n, root int) [2]tree {
 }
 
 // inOrder returns the tree with root 0 and the numbers 1 to n-1 below it in order: odd numbers are leaves, and a
-// number's height is its number of trailing zero bits. place maps a number to its rank.
-func inOrder(n int, place func(v int) int) tree {
+// number's height is its number of trailing zero bits. rankOf maps a number to its rank.
+func inOrder(n int, rankOf func(v int) int) tree {
 	t := tree{parent: make([]int, n)}
-	t.parent[place(0)], t.order = -1, []int{place(0)}
+	t.parent[rankOf(0)], t.order = -1, []int{rankOf(0)}
 	for bit := 1 << bits.Len(uint(n)); bit > 0; bit /= 2 { // from the top: parents come first
 		for v := bit; v < n; v += 2 * bit {
 			up := v ^ bit | bit<<1
 			if up >= n {
 				up = v ^ bit
 			}
-			t.parent[place(v)] = place(up)
-			t.order = append(t.order, place(v))
+			t.parent[rankOf(v)] = rankOf(up)
+			t.order = append(t.order, rankOf(v))
 		}
 	}
 	return t

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// rows are those of a table of testdata, which testdata/collectives.py writes, without its names of columns.
+// rows returns the rows of a table in testdata, written by testdata/collectives.py, without the column names.
 func rows(t *testing.T, name string) [][]string {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
@@ -33,8 +33,8 @@ func whole(t *testing.T, text string) int {
 	return n
 }
 
-// TestTrees: the two trees have the parents of NCCL's and of Sanders, Speck and Träff's descriptions, which a script
-// follows apart from this code.
+// TestTrees checks that the parents in the two trees agree with NCCL's and with Sanders, Speck and Träff's
+// descriptions, which a script implements independently.
 func TestTrees(t *testing.T) {
 	for _, row := range rows(t, "trees.csv") {
 		n := whole(t, row[1])
@@ -47,11 +47,11 @@ func TestTrees(t *testing.T) {
 			t.Errorf("%s of %d ranks: parents %s, want %s", row[0], n, got, row[3])
 		}
 		seen := map[int]bool{-1: true}
-		for _, place := range own.order {
-			if seen[place] || !seen[own.parent[place]] {
+		for _, position := range own.order {
+			if seen[position] || !seen[own.parent[position]] {
 				t.Errorf("%s of %d ranks: order %v of parents %v", row[0], n, own.order, own.parent)
 			}
-			seen[place] = true
+			seen[position] = true
 		}
 	}
 }
@@ -69,9 +69,9 @@ func TestTreesShareTheLoad(t *testing.T) {
 					}
 				}
 			}
-			for place, k := range children {
+			for position, k := range children {
 				if k > 3 || k > 2 && name == "broadcast" {
-					t.Errorf("%s of %d ranks: rank %d has %d children in both trees", name, n, place, k)
+					t.Errorf("%s of %d ranks: rank %d has %d children in both trees", name, n, position, k)
 				}
 			}
 		}

@@ -2,14 +2,14 @@ package steps
 
 import "github.com/pausenet/pausenet/vtime"
 
-// Alone is what a message takes by itself, from its start: until its last packet leaves, until it has been delivered,
-// and until that has been acknowledged.
+// Alone holds the times of a message alone in the fabric, from its start: until its last packet leaves, until it has
+// been delivered, and until that has been acknowledged.
 type Alone struct{ Sent, Delivered, Acknowledged vtime.Time }
 
-// Critical is the least time that some operations can take, however fast all others are: what their longest chain takes
-// if every message has the fabric to itself. The operations are those from first to before end, in an order that Order
-// gave, or nil if they stand in such an order; what they wait for of others has happened at 0. alone is called once for
-// each message, with the earliest that it can begin.
+// Critical returns the least time that some operations can take, however fast all others are: the time of their longest
+// chain if every message is alone in the fabric. The operations are those from first to before end, in an order
+// returned by Order, or nil if they are already in such an order. Operations of others on which they depend have
+// happened at time 0. Critical calls alone once for each message, with the earliest time at which it can start.
 func (g *Graph) Critical(order []int32, first, end int32,
 	alone func(message int32, begun vtime.Time) Alone,
 ) vtime.Time {

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// LineError is a mistake in a line of a file.
+// LineError reports a mistake in a line of a file.
 type LineError struct {
 	Line int // from 1
 	Text string
@@ -18,16 +18,16 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// maxRanks bounds the ranks of a file.
+// maxRanks limits the ranks of a file.
 const maxRanks = 1 << 16
 
-// goalOperation is an operation as it stands in a file.
+// goalOperation holds an operation of a file.
 type goalOperation struct {
 	Operation
 	peer, tag int
 	size      int64
-	line      int // of a text
-	number    int // among its rank's in a binary file
+	line      int // in a text
+	number    int // index among its rank's operations in a binary file
 	waits     []Wait
 }
 
@@ -36,7 +36,7 @@ type goal struct {
 	ranks      int
 	unit       vtime.Time
 	operations []goalOperation
-	rank       int // of the present block; -1: outside of one
+	rank       int // of the current block; -1: outside of a block
 	seen       map[int]bool
 	labels     map[string]int32 // of the block
 	requires   []goalRequire    // likewise
@@ -49,12 +49,12 @@ type goalRequire struct {
 	line     int
 }
 
-// ReadGOAL reads a schedule in GOAL's text (as LogGOPSim's and ATLAHS's txt2bin have it), or in the binary form that
-// these write. The text is num_ranks, and for each rank a block of send, recv and calc, with labels, and "requires"
-// (begins when the other has ended) or "irequires" (when it has begun). unit is how long a calc of 1 takes. calcs of
-// one cpu of a rank are done one after the other. Sends and receives take no time of a cpu, and nic is read and not
-// used. Messages match in order, by their ranks and tags; one of 0 bytes is sent as 1. What a rank sends to itself is
-// there at once. An error of a text is a *LineError, or says which operations wait for each other.
+// ReadGOAL reads a schedule in GOAL's text (as LogGOPSim's and ATLAHS's txt2bin accept it), or in the binary form that
+// these write. The text has num_ranks, and for each rank a block of send, recv and calc, with labels, and "requires"
+// (starts when the other has ended) or "irequires" (when it has started). unit is the time of a calc of 1. The calcs of
+// one cpu of a rank run one after the other. Sends and receives take no time of a cpu, and nic is read and ignored.
+// Messages match in order, by their ranks and tags; one of 0 bytes is sent as 1. A message of a rank to itself arrives
+// at once. An error of a text is a *LineError, or names operations that wait for each other.
 func ReadGOAL(data []byte, unit vtime.Time) (*Graph, error) {
 	g := goal{unit: unit, rank: -1, seen: map[int]bool{}}
 	switch cookie := goalCookieOf(data); {
@@ -145,7 +145,7 @@ func (g *goal) line(text string, number int) error {
 	return nil
 }
 
-// uncomment is a line without what is between /* and */, on several lines too, and behind //.
+// uncomment returns a line without comments: text between /* and */, also over several lines, and text after //.
 func (g *goal) uncomment(text string) string {
 	var b strings.Builder
 	for text != "" {
@@ -183,7 +183,7 @@ func whole(text string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// statement reads an operation, or what one requires.
+// statement reads an operation, or a dependency of one.
 func (g *goal) statement(words []string, number int) error {
 	label := ""
 	switch {
@@ -241,7 +241,7 @@ func (g *goal) statement(words []string, number int) error {
 	return nil
 }
 
-// read reads what an operation is, and returns what follows.
+// read reads the kind and size of an operation, and returns the remaining words.
 func (o *goalOperation) read(words []string, g *goal) (rest []string, err error) {
 	expects := func(n int, like string) error {
 		if len(words) < n {
@@ -294,7 +294,7 @@ var (
 	errAnyTag  = errors.New("tag -1, any, is matched as a run goes: name the tag")
 )
 
-// longest is the longest compute, mostBytes the longest message of a file.
+// longest limits a compute, mostBytes a message of a file.
 const (
 	longest   = 3600 * vtime.Second
 	mostBytes = 1 << 40
@@ -319,7 +319,7 @@ func (g *goal) endBlock() error {
 	return nil
 }
 
-// mistake is an error of an operation, with its place in the file.
+// mistake returns an error about an operation, with its position in the file.
 func (o *goalOperation) mistake(text string) error {
 	if o.line > 0 {
 		return &LineError{o.line, text}
@@ -327,7 +327,7 @@ func (o *goalOperation) mistake(text string) error {
 	return fmt.Errorf("binary GOAL: rank %d: operation %d: %s", o.Rank, o.number, text)
 }
 
-// graph is what was read, with sends and receives matched.
+// graph returns the graph of the file, with sends and receives matched.
 func (g *goal) graph() (*Graph, error) {
 	type channel struct{ from, to, tag int }
 	type pair struct {

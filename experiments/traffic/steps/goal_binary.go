@@ -9,13 +9,13 @@ import (
 )
 
 // The binary form of GOAL, as LogGOPSim's txt2bin writes it (serialize_mmap, src/LogGOPSim/Parser.hpp), little-endian
-// without padding: a cookie of 8 bytes; the number of ranks, 4, and the greatest cpu and nic, 1 each; for each rank
-// where its schedule begins and ends, 8 each, from the cookie's end on. A schedule is the number of operations, 4; that
-// of the operations that wait for none, 4, and these, 4 each; the operations; and the numbers of operations, 4 each,
-// that others name as those that wait for them.
+// without padding: a cookie of 8 bytes; the number of ranks, 4, and the greatest cpu and nic, 1 each; for each rank the
+// start and the end of its schedule, 8 each, relative to the cookie's end. A schedule has the number of operations, 4;
+// the number of those that wait for none, 4, and these, 4 each; the operations; and the numbers of dependent
+// operations, 4 each, to which operations refer.
 const (
 	goalCookie      = 4223
-	goalSpentCookie = 2342 // LogGOPSim --save-mem has counted down in it
+	goalSpentCookie = 2342 // LogGOPSim --save-mem has counted down its numbers
 	goalHead        = 4 + 1 + 1
 	goalNode        = 39
 )

@@ -69,7 +69,7 @@ func TestReadGOAL(t *testing.T) {
 	}
 }
 
-// binarySchedule is the schedule in binary form, written by LogGOPSim's own code: testdata/goal.cpp.
+// binarySchedule holds the schedule in binary form, written by LogGOPSim's own code: testdata/goal.cpp.
 //
 //go:embed testdata/schedule.bin
 var binarySchedule []byte
@@ -95,7 +95,7 @@ func TestReadGOALBinary(t *testing.T) {
 	}
 }
 
-// TestGOALBinaryMistakes: a file that is cut off, used up or of another kind is refused with what to do.
+// TestGOALBinaryMistakes checks that a truncated, spent or foreign file is refused with the remedy.
 func TestGOALBinaryMistakes(t *testing.T) {
 	for n := 1; n < len(binarySchedule); n++ {
 		if _, err := ReadGOAL(binarySchedule[:n], vtime.Nanosecond); err == nil {
@@ -130,7 +130,7 @@ func TestGOALBinaryMistakes(t *testing.T) {
 	}
 }
 
-// TestGOALMistakes: each is told with its line.
+// TestGOALMistakes checks that each mistake is reported with its line.
 func TestGOALMistakes(t *testing.T) {
 	two := "num_ranks 2\nrank 0 {\n"
 	for _, c := range []struct{ text, want string }{

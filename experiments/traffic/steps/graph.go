@@ -10,75 +10,75 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Kind says what an operation does.
+// Kind selects the kind of an operation.
 type Kind uint8
 
 // Kinds of operations.
 const (
-	Compute Kind = iota // takes its duration; with none it joins what it waits for
-	Send                // ends as the last byte of its message has been acknowledged
-	Receive             // ends as its message has been delivered, and what it waits for has happened
+	Compute Kind = iota // takes its duration; without one it joins operations
+	Send                // ends when the last byte of its message has been acknowledged
+	Receive             // ends when its message has been delivered, and the operations that it waits for have happened
 )
 
 func (k Kind) String() string { return [...]string{"compute", "send", "receive"}[k] }
 
-// Until is what an operation waits for of another.
+// Until selects the event of an operation that another waits for.
 type Until uint8
 
-// What happens with an operation.
+// Events of an operation.
 const (
 	Ended Until = iota
-	Sent        // of a send: its last packet has begun to leave
+	Sent        // of a send: its last packet has started to leave
 	Begun
 )
 
-// Wait is what an operation waits for: something that happens with another operation of its rank.
+// Wait represents a dependency of an operation: an event of another operation of its rank.
 type Wait struct {
 	Operation int32
 	Until     Until
 }
 
-// Operation is a step of a rank.
+// Operation represents a step of a rank.
 type Operation struct {
 	Rank    int32
 	Kind    Kind
-	Unit    int32 // of a compute: those of one unit above 0 of a rank are done one after the other
-	Message int32 // of a send or receive: its number
-	// Duration is how long a compute takes.
+	Unit    int32 // of a compute: a rank's computes on one unit above 0 run one after the other
+	Message int32 // of a send or receive: index of its message
+	// Duration holds the time of a compute.
 	Duration     vtime.Time
 	first, waits int32
 }
 
-// Message is what one rank sends to another: Size bytes of payload, at least 1.
+// Message represents a message between two ranks: Size bytes of payload, at least 1.
 type Message struct {
 	Send, Receive int32 // operations
 	Size          int64
 }
 
-// Graph is the operations of some ranks. The zero Graph of a number of ranks is ready.
+// Graph holds the operations of some ranks. The zero Graph with a number of ranks is ready to use.
 type Graph struct {
 	Ranks      int
 	Operations []Operation
 	Messages   []Message
-	// Collectives are those among the operations.
+	// Collectives lists the collectives among the operations.
 	Collectives []Collective
 	waits       []Wait
 }
 
-// Collective is a collective operation as it stands in a graph.
+// Collective represents a collective operation of a graph.
 type Collective struct {
 	Kind, Algorithm string
-	Size            int64 // as nccl-tests have it: see package collective
-	// Factor makes a bus bandwidth of the algorithm's (nccl-tests, doc/PERFORMANCE.md); 0: the collective has no
-	// bandwidth.
+	Size            int64 // as defined by nccl-tests: see package collective
+	// Factor converts the algorithm bandwidth to the bus bandwidth (nccl-tests, doc/PERFORMANCE.md); 0: the collective
+	// has no bandwidth.
 	Factor float64
-	// Ranks take part. Enter and Leave are the operations, by their place in Ranks, that join what a rank waits for before
-	// and does in it.
+	// Ranks lists the participants. Enter and Leave hold, for each of Ranks, the operations that join those that the
+	// rank waits for before the collective, and its operations in it.
 	Ranks        []int32
 	Enter, Leave []int32
-	// First is the first of its operations, End the one after the last.
+	// First holds the index of its first operation, End that after the last.
 	First, End int32
-	// Iteration is the job's, from 0; -1 without a job.
+	// Iteration holds the job's iteration, from 0; -1 without a job.
 	Iteration int
 }
 
@@ -111,15 +111,15 @@ func (g *Graph) Pair(send, receive int32, size int64) {
 	g.Messages = append(g.Messages, Message{send, receive, size})
 }
 
-// Waits are what an operation waits for.
+// Waits returns the dependencies of an operation.
 func (g *Graph) Waits(operation int32) []Wait {
 	o := &g.Operations[operation]
 	return g.waits[o.first:][:o.waits]
 }
 
-// Order is the operations in an order in which each comes after those that must begin before it can: those that it
-// waits for, and where it waits for a message's end, the message's send. If there is no such order, some wait for each
-// other: cycle is such, each waiting for the next and the last for the first.
+// Order returns the operations in an order in which each follows those that must start before it: its dependencies,
+// and, if it depends on a message's end, the message's send. If there is no such order, cycle holds operations that
+// wait for each other: each for the next, and the last for the first.
 func (g *Graph) Order() (order, cycle []int32) {
 	n := len(g.Operations)
 	needs := make([]int32, n) // what an operation still waits for
@@ -165,7 +165,7 @@ func (g *Graph) Order() (order, cycle []int32) {
 	return nil, g.cycle(needs)
 }
 
-// cycle is operations that wait for each other, among those that still wait for something.
+// cycle returns operations that wait for each other, among those with unmet dependencies.
 func (g *Graph) cycle(needs []int32) []int32 {
 	at := int32(0)
 	for needs[at] == 0 {
@@ -183,7 +183,7 @@ func (g *Graph) cycle(needs []int32) []int32 {
 	}
 }
 
-// before is one that an operation waits for and that waits too.
+// before returns a dependency of an operation that has unmet dependencies itself.
 func (g *Graph) before(at int32, needs []int32) int32 {
 	for _, w := range g.Waits(at) {
 		if needs[w.Operation] > 0 {
@@ -198,7 +198,7 @@ func (g *Graph) before(at int32, needs []int32) int32 {
 	return at // none: an operation that waits has one
 }
 
-// Describe is an operation for people: "operation 7 (rank 2 sends 64KB to rank 3)".
+// Describe describes an operation for people: "operation 7 (rank 2 sends 64KB to rank 3)".
 func (g *Graph) Describe(operation int32) string {
 	o := &g.Operations[operation]
 	if o.Kind == Compute {
@@ -216,10 +216,10 @@ func (g *Graph) Describe(operation int32) string {
 		g.Operations[m.Send].Rank)
 }
 
-// mostDescribed is how many operations of a cycle are named.
+// mostDescribed limits the operations of a cycle that are named.
 const mostDescribed = 8
 
-// DescribeCycle is a cycle for people.
+// DescribeCycle describes a cycle for people.
 func (g *Graph) DescribeCycle(cycle []int32) string {
 	var b strings.Builder
 	for i, o := range cycle[:min(len(cycle), mostDescribed)] {
@@ -235,7 +235,7 @@ func (g *Graph) DescribeCycle(cycle []int32) string {
 	return b.String()
 }
 
-// SetWaits gives an operation what it waits for.
+// SetWaits sets the dependencies of an operation.
 func (g *Graph) SetWaits(operation int32, after ...Wait) {
 	o := &g.Operations[operation]
 	o.first, o.waits = int32(len(g.waits)), int32(len(after))

@@ -7,25 +7,25 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Flow is a flow that a workload starts, between hosts by their numbers.
+// Flow represents a flow that a workload starts, between hosts by their numbers.
 type Flow struct {
 	Start    vtime.Time
 	Size     int64 // payload bytes, at least 1
 	From, To int
 }
 
-// Clock says when a workload does something.
+// Clock determines the times of a workload's events.
 type Clock struct {
-	Start vtime.Time // nothing before it
-	Until vtime.Time // nothing at or after it; vtime.Never for no end
-	Count int        // at most so many times; 0: no bound. Until or Count must bound it.
-	// Every is the time between two events in picoseconds, on average if Random: a Poisson process then, and otherwise one
-	// event at Start and one every Every.
+	Start vtime.Time // no event before it
+	Until vtime.Time // no event at or after it; vtime.Never for no end
+	Count int        // maximum number of events; 0: no limit. Until or Count must be set.
+	// Every holds the time between two events in picoseconds. If Random, it is the mean of a Poisson process. Otherwise
+	// the first event is at Start, and one follows every Every.
 	Every  float64
 	Random bool
 }
 
-// events are the times, numbered from 0.
+// events returns the times, numbered from 0.
 func (c *Clock) events(s Stream) iter.Seq2[uint64, vtime.Time] {
 	return func(yield func(uint64, vtime.Time) bool) {
 		at := c.Start
@@ -43,7 +43,7 @@ func (c *Clock) events(s Stream) iter.Seq2[uint64, vtime.Time] {
 	}
 }
 
-// Events is how many times a workload of the clock does something, with a stream.
+// Events counts the events of the clock with a stream.
 func (c *Clock) Events(s Stream) int {
 	n := 0
 	for range c.events(s.Sub(purposeTimes)) {
@@ -52,7 +52,7 @@ func (c *Clock) Events(s Stream) int {
 	return n
 }
 
-// Expected is how many events there are, on average if the clock is random, and up to so many.
+// Expected returns the expected number of events: the mean, up to Count, if the clock is random.
 func (c *Clock) Expected() float64 {
 	n := math.Inf(1)
 	if c.Until < vtime.Never {
@@ -75,15 +75,15 @@ const (
 	purposeSecond
 )
 
-// Poisson starts flows between random pairs of hosts, independent of each other. It has four streams of its own, so
-// that with another load the same flows come at other times, and with other sizes the same pairs at the same times.
+// Poisson starts flows between random pairs of hosts, independent of each other. It has four streams of its own: with
+// another load, the same flows start at other times, and with other sizes, the same pairs start at the same times.
 type Poisson struct {
 	Clock
 	Sizes *Sizes
 	Pairs *Pairs // senders first
 }
 
-// Flows are the workload's, by start.
+// Flows returns the workload's flows, by start.
 func (p *Poisson) Flows(s Stream) iter.Seq[Flow] {
 	times, sizes, senders, receivers := s.Sub(purposeTimes), s.Sub(purposeSizes), s.Sub(purposeFirst), s.Sub(purposeSecond)
 	return func(yield func(Flow) bool) {
@@ -97,10 +97,10 @@ func (p *Poisson) Flows(s Stream) iter.Seq[Flow] {
 	}
 }
 
-// PerEvent is how many flows start at once.
+// PerEvent counts the flows that start at once.
 func (p *Poisson) PerEvent() int { return 1 }
 
-// Incast has several senders start a flow to one receiver at once, again and again.
+// Incast makes several senders start a flow to one receiver at once, repeatedly.
 type Incast struct {
 	Clock
 	Sizes  *Sizes
@@ -108,7 +108,7 @@ type Incast struct {
 	Degree int
 }
 
-// Flows are the workload's, by start; those of one event by sender.
+// Flows returns the workload's flows, by start; those of one event by sender.
 func (w *Incast) Flows(s Stream) iter.Seq[Flow] {
 	times, sizes, receivers, senders := s.Sub(purposeTimes), s.Sub(purposeSizes), s.Sub(purposeFirst), s.Sub(purposeSecond)
 	return func(yield func(Flow) bool) {
@@ -126,7 +126,7 @@ func (w *Incast) Flows(s Stream) iter.Seq[Flow] {
 	}
 }
 
-// PerEvent is how many flows start at once.
+// PerEvent counts the flows that start at once.
 func (w *Incast) PerEvent() int { return w.Degree }
 
 // choose appends k of 0 to n-1, each subset equally likely, in ascending order (Knuth, The Art of Computer Programming,
@@ -141,14 +141,14 @@ func choose(some []int, n, k int, s Stream) []int {
 	return some
 }
 
-// AllToAll has every host send to every other that it may, all at once, again and again.
+// AllToAll makes every host send to every other allowed host, all at once, repeatedly.
 type AllToAll struct {
 	Clock
 	Sizes *Sizes
 	Pairs *Pairs // senders first
 }
 
-// Flows are the workload's, by start, then by sender and receiver.
+// Flows returns the workload's flows, by start, then by sender and receiver.
 func (w *AllToAll) Flows(s Stream) iter.Seq[Flow] {
 	sizes := s.Sub(purposeSizes)
 	return func(yield func(Flow) bool) {
@@ -167,7 +167,7 @@ func (w *AllToAll) Flows(s Stream) iter.Seq[Flow] {
 	}
 }
 
-// PerEvent is how many flows start at once.
+// PerEvent counts the flows that start at once.
 func (w *AllToAll) PerEvent() int {
 	n := 0
 	for i := range w.Pairs.Len() {
@@ -176,7 +176,7 @@ func (w *AllToAll) PerEvent() int {
 	return n
 }
 
-// Permutation has every host send to one other and receive from one other, all at once, again and again with other
+// Permutation makes every host send to one other and receive from one other, all at once, repeatedly with other
 // partners.
 type Permutation struct {
 	Clock
@@ -184,7 +184,7 @@ type Permutation struct {
 	Hosts []int // at least two, each once
 }
 
-// Flows are the workload's, by start, then by sender.
+// Flows returns the workload's flows, by start, then by sender.
 func (w *Permutation) Flows(s Stream) iter.Seq[Flow] {
 	sizes, partners := s.Sub(purposeSizes), s.Sub(purposeSecond)
 	return func(yield func(Flow) bool) {
@@ -200,11 +200,11 @@ func (w *Permutation) Flows(s Stream) iter.Seq[Flow] {
 	}
 }
 
-// PerEvent is how many flows start at once.
+// PerEvent counts the flows that start at once.
 func (w *Permutation) PerEvent() int { return len(w.Hosts) }
 
-// derangement is a permutation of 0 to n-1, n at least 2, that leaves nothing in its place, each equally likely:
-// shuffled until there is one, which takes e = 2.7 tries on average.
+// derangement returns a permutation of 0 to n-1, n at least 2, that moves every number. All are equally likely: it
+// shuffles until one is found, which takes e = 2.7 tries on average.
 func derangement(n int, s Stream) []int {
 	p := make([]int, n)
 	for try := uint64(0); ; try++ {

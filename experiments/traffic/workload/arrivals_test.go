@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// fabric is ten racks of 24 hosts, as in DCON's section 6.2.1.
+// fabric returns ten racks of 24 hosts, as in DCON's section 6.2.1.
 func fabric() (hosts []int, racks []int32) {
 	for h := range 240 {
 		hosts, racks = append(hosts, h), append(racks, int32(h/24))
@@ -19,8 +19,9 @@ func fabric() (hosts []int, racks []int32) {
 	return hosts, racks
 }
 
-// kolmogorov is the Kolmogorov-Smirnov statistic of values against a distribution function, times the root of their
-// number: its distribution does not depend on theirs, and it exceeds 1.63 once in 100 samples and 2.23 once in 10 000.
+// kolmogorov returns the Kolmogorov-Smirnov statistic of values against a distribution function, times the root of
+// their number. Its distribution does not depend on theirs; it exceeds 1.63 once in 100 samples and 2.23 once in 10
+// 000.
 func kolmogorov(values []float64, f func(float64) float64) float64 {
 	slices.Sort(values)
 	n, most := float64(len(values)), 0.0
@@ -31,8 +32,8 @@ func kolmogorov(values []float64, f func(float64) float64) float64 {
 	return most * math.Sqrt(n)
 }
 
-// improbable is a Kolmogorov-Smirnov statistic that one right sample in 10 000 exceeds. Seeds are fixed: a test that
-// passes once passes always.
+// improbable holds a Kolmogorov-Smirnov statistic that one correct sample in 10 000 exceeds. Seeds are fixed: a test
+// that passes once passes always.
 const improbable = 2.23
 
 // TestKolmogorov: the statistic finds a distribution that is off by little, and that it is right.
@@ -53,8 +54,8 @@ func TestKolmogorov(t *testing.T) {
 	}
 }
 
-// TestOfferedLoad: the payload that a Poisson workload sends between racks, as part of the capacity, is the load asked
-// for.
+// TestOfferedLoad checks that the payload that a Poisson workload sends between racks, as a fraction of the capacity,
+// is the requested load.
 func TestOfferedLoad(t *testing.T) {
 	hosts, racks := fabric()
 	pairs := NewPairs(hosts, hosts, racks, Anywhere)
@@ -66,7 +67,7 @@ func TestOfferedLoad(t *testing.T) {
 		sizes     string
 		load      float64
 		flows     int     // enough for 1 % to be three times the standard deviation
-		perSecond float64 // as an independent program has it
+		perSecond float64 // computed by an independent program
 	}{
 		{"websearch", 0.4, 600_000, 103_455},
 		{"websearch", 0.8, 600_000, 206_910},
@@ -160,7 +161,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// chi is the chi-square statistic of counts that should be equal, as deviations from its mean in its standard
+// chi returns the chi-square statistic of counts that should be equal, as deviations from its mean in its standard
 // deviation.
 func chi(counts []int) float64 {
 	sum, square := 0, 0.0
@@ -175,7 +176,7 @@ func chi(counts []int) float64 {
 	return (square - degrees) / math.Sqrt(2*degrees)
 }
 
-// TestPairsAreUniform: each pair that is allowed comes equally often, no other ever.
+// TestPairsAreUniform checks that each allowed pair occurs equally often, and no other ever.
 func TestPairsAreUniform(t *testing.T) {
 	racks := []int32{0, 0, 0, 1, 1, 2, 2, 2, 2}
 	for _, c := range []struct {
@@ -277,7 +278,7 @@ func TestIncast(t *testing.T) {
 	}
 }
 
-// TestDerangements: of four things there are nine, and each comes as often as any other.
+// TestDerangements checks that the nine derangements of four numbers occur equally often.
 func TestDerangements(t *testing.T) {
 	counts := map[[4]int]int{}
 	for i := range uint64(36_000) {
@@ -316,8 +317,9 @@ func TestAllToAll(t *testing.T) {
 	}
 }
 
-// TestProperties: whatever the parameters, flows come by start, within the time and the number asked for, between hosts
-// that may; twice the same from one stream; and what one parameter says leaves alone what it is not about.
+// TestProperties checks, for any parameters, that flows are ordered by start, within the time and number given, and
+// between allowed hosts. One stream gives the same flows twice, and a parameter only changes the properties that it
+// controls.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "hosts")

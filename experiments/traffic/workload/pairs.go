@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Relation says which pairs of hosts may be drawn.
+// Relation selects the pairs of hosts that may be drawn.
 type Relation uint8
 
 // Relations.
@@ -14,20 +14,20 @@ const (
 	Within                   // two hosts of one rack
 )
 
-// Pairs draws a host of one set, and others for it of a second set: the sender and the receiver of a flow, the receiver
-// and the senders of an incast. Every first host is as likely as any other, and so is every second host that a first
+// Pairs draws a host of one set, and others for it from a second set: the sender and the receiver of a flow, or the
+// receiver and the senders of an incast. All first hosts are equally likely, and so are all second hosts that a first
 // one may have.
 type Pairs struct {
-	first  []int32 // hosts that have somebody
+	first  []int32 // hosts with at least one partner
 	second []int32 // by rack
 	racks  []int32 // of hosts
-	// begin and end are each rack's hosts within second; place is each host's, -1 for one that is not in it.
+	// begin and end delimit each rack's hosts within second; place holds each host's position there, or -1.
 	begin, end, place []int32
 	relation          Relation
 }
 
-// NewPairs are pairs of hosts of two sets. racks says which rack each host is in, from 0. Hosts that have nobody to go
-// with are left out; Pairs are empty if all are.
+// NewPairs returns pairs of hosts of two sets. racks holds the rack of each host, from 0. Hosts without a partner are
+// left out; Pairs are empty if none has one.
 func NewPairs(first, second []int, racks []int32, relation Relation) *Pairs {
 	p := &Pairs{racks: racks, relation: relation, second: unique(second), place: slices.Repeat([]int32{-1}, len(racks))}
 	slices.SortStableFunc(p.second, func(a, b int32) int { return int(racks[a] - racks[b]) })
@@ -52,7 +52,7 @@ func NewPairs(first, second []int, racks []int32, relation Relation) *Pairs {
 	return p
 }
 
-// unique are the hosts of a set, each once and in ascending order: how a user lists them makes no difference.
+// unique returns the hosts of a set, each once and in ascending order, so that the user's order makes no difference.
 func unique(hosts []int) []int32 {
 	set := make([]int32, len(hosts))
 	for i, h := range hosts {
@@ -62,13 +62,13 @@ func unique(hosts []int) []int32 {
 	return slices.Compact(set)
 }
 
-// Len is how many first hosts there are.
+// Len counts the first hosts.
 func (p *Pairs) Len() int { return len(p.first) }
 
-// First is the i-th first host, in ascending order.
+// First returns the i-th first host, in ascending order.
 func (p *Pairs) First(i int) int { return int(p.first[i]) }
 
-// Choices is how many second hosts there are for a first one.
+// Choices counts the second hosts for a first one.
 func (p *Pairs) Choices(first int) int {
 	rack := p.racks[first]
 	same := int(p.end[rack] - p.begin[rack])
@@ -85,7 +85,7 @@ func (p *Pairs) Choices(first int) int {
 	return len(p.second) - self
 }
 
-// Second is the k-th of the second hosts for a first one.
+// Second returns the k-th of the second hosts for a first one.
 func (p *Pairs) Second(first, k int) int {
 	rack := p.racks[first]
 	begin, end := int(p.begin[rack]), int(p.end[rack])
@@ -104,7 +104,7 @@ func (p *Pairs) Second(first, k int) int {
 	return int(p.second[k])
 }
 
-// AcrossPart is the part of the pairs drawn, 0 to 1, that are of different racks.
+// AcrossPart returns the fraction of the drawn pairs, 0 to 1, whose hosts are in different racks.
 func (p *Pairs) AcrossPart() float64 {
 	if len(p.first) == 0 {
 		return 0

@@ -21,22 +21,22 @@ const (
 //go:embed sizes/*.txt
 var builtin embed.FS
 
-// Point says which part of the flows has at most so many bytes.
+// Point holds the percentage of the flows that have at most so many bytes.
 type Point struct {
 	Bytes   float64 `json:"bytes"`
 	Percent float64 `json:"percent"`
 }
 
-// Sizes is a distribution of flow sizes: an empirical one, given by points between which it is taken to be uniform, as
-// the simulators of HPCC, pFabric and others do. A first point above 0 % is the size of that part of the flows. Get one
-// from ParseSizes, BuiltinSizes or Fixed; it is read-only.
+// Sizes represents a distribution of flow sizes: an empirical one, given by points and uniform between them, as in the
+// simulators of HPCC, pFabric and others. A first point above 0 % is the size of that fraction of the flows.
+// ParseSizes, BuiltinSizes and Fixed return one; it is read-only.
 type Sizes struct {
 	Name   string
 	Points []Point
 	mean   float64
 }
 
-// BuiltinNames are the distributions that come with the program, in ascending order.
+// BuiltinNames returns the names of the built-in distributions, in ascending order.
 func BuiltinNames() []string {
 	entries, err := builtin.ReadDir("sizes")
 	if err != nil {
@@ -50,7 +50,7 @@ func BuiltinNames() []string {
 	return names
 }
 
-// BuiltinSizes is a distribution that comes with the program.
+// BuiltinSizes returns a built-in distribution.
 func BuiltinSizes(name string) (*Sizes, error) {
 	data, err := builtin.ReadFile("sizes/" + name + ".txt")
 	if err != nil {
@@ -61,7 +61,7 @@ func BuiltinSizes(name string) (*Sizes, error) {
 	return s, report.Err()
 }
 
-// Fixed is the distribution of flows that are all equally long.
+// Fixed returns the distribution of flows that all have the same size.
 func Fixed(bytes int64) *Sizes {
 	s := &Sizes{Points: []Point{{float64(bytes), 100}}}
 	s.mean = float64(bytes)
@@ -139,7 +139,8 @@ func number(v *yamlspec.Value, into *float64, what string, most float64) bool {
 	return true
 }
 
-// Mean is the mean in bytes, of the continuous distribution: that of whole bytes, rounded down, is up to a byte less.
+// Mean returns the mean in bytes of the continuous distribution. That of whole bytes, rounded down, is up to a byte
+// less.
 func (s *Sizes) Mean() float64 { return s.mean }
 
 func (s *Sizes) average() float64 {
@@ -151,8 +152,8 @@ func (s *Sizes) average() float64 {
 	return sum / 100
 }
 
-// Quantile is the size that a part u, in [0, 1), of the flows does not exceed, by inverse transform: whole bytes, at
-// least one.
+// Quantile returns the size that a fraction u, in [0, 1), of the flows does not exceed, by inverse transform: whole
+// bytes, at least one.
 func (s *Sizes) Quantile(u float64) int64 {
 	percent := float64(u * 100)
 	i := sort.Search(len(s.Points)-1, func(i int) bool { return s.Points[i].Percent >= percent })

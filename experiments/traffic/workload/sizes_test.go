@@ -30,7 +30,7 @@ func parseSizes(text string) (*Sizes, string) {
 	return s, ""
 }
 
-// TestBuiltinSizes holds the built-ins against what an independent program says of the same points.
+// TestBuiltinSizes compares the built-ins with values that an independent program computes from the same points.
 func TestBuiltinSizes(t *testing.T) {
 	names := []string{}
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestBuiltinSizes(t *testing.T) {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// distribution is the part of flows up to x bytes, found by search and not by the formula under test.
+// distribution returns the fraction of flows up to x bytes, found by search and not by the formula under test.
 func distribution(s *Sizes, x float64) float64 {
 	p := s.Points
 	switch {
@@ -160,8 +160,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestQuantileProperties: quantiles ascend, lie within the points, and the part of the flows up to a quantile is what
-// was asked for, but for the rounding to whole bytes.
+// TestQuantileProperties checks that quantiles ascend and lie within the points, and that the fraction of the flows up
+// to a quantile is the requested one, except for the rounding to whole bytes.
 func TestQuantileProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "points")

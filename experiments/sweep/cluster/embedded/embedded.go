@@ -16,16 +16,15 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 )
 
-// readyTimeout is how long the server may take to start.
+// readyTimeout limits how long the server may take to start.
 const readyTimeout = time.Minute
 
-// largestMessage is what a message may come to, in bytes: a point's scenario, compressed and in base64. Results are
-// sent in pieces.
+// largestMessage limits a message, in bytes: a point's scenario, compressed and in base64. Results are sent in pieces.
 const largestMessage = 8 << 20
 
-// Start starts a server for one sweep, and returns its port and what ends it. It has neither JetStream nor a system
-// account, so that nothing in it answers to a subject of a worker's choice. Whoever is neither the coordinator nor has
-// the join string's key gets nothing of it.
+// Start starts a server for one sweep, and returns its port and a function to stop it. It has neither JetStream nor a
+// system account, so that none of its services answers on a subject chosen by a worker. It serves only the coordinator
+// and clients with the join string's key.
 func Start(address, id string, s *cluster.Secrets) (port int, stop func(), err error) {
 	certificate, err := s.TLS()
 	if err != nil {
@@ -66,7 +65,7 @@ func Start(address, id string, s *cluster.Secrets) (port int, stop func(), err e
 	return at.Port, stop, nil
 }
 
-// gate decides who may connect, and what to: each worker has subjects of its own.
+// gate decides who may connect, and to which subjects: each worker has subjects of its own.
 type gate struct {
 	id      string
 	secrets *cluster.Secrets

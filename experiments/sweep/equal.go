@@ -36,26 +36,26 @@ func (s *Sweep) overwrittenIn(loaded string) error {
 	if root == nil {
 		return nil // its points report the error
 	}
-	places := make([][]string, len(s.Parameters))
+	paths := make([][]string, len(s.Parameters))
 	for i, p := range s.Parameters {
 		root = scenario.ReachTopology(root, filepath.Dir(loaded), p.Path)
-		places[i] = root.Places(p.Path)
+		paths[i] = root.Places(p.Path)
 	}
 	for i, p := range s.Parameters {
 		for k := i + 1; k < len(s.Parameters); k++ {
-			within := func(place string) bool {
-				return slices.ContainsFunc(places[k], func(other string) bool { return strings.HasPrefix(place+".", other+".") })
+			within := func(path string) bool {
+				return slices.ContainsFunc(paths[k], func(other string) bool { return strings.HasPrefix(path+".", other+".") })
 			}
-			if len(places[i]) == 0 || slices.ContainsFunc(places[i], func(place string) bool { return !within(place) }) {
+			if len(paths[i]) == 0 || slices.ContainsFunc(paths[i], func(path string) bool { return !within(path) }) {
 				continue
 			}
 			err := fmt.Errorf("parameter %s has no effect: the later parameter %s sets the same value (%s); remove one", p.Path,
 				s.Parameters[k].Path,
-				places[i][0])
+				paths[i][0])
 			if p.key == nil {
 				return err
 			}
-			return s.mistakes([]error{&placedError{p.key, err}})
+			return s.mistakes([]error{&positionError{p.key, err}})
 		}
 	}
 	return nil
