@@ -22,6 +22,6 @@
 //     (completion), numbers.go (flags that are numbers), subject.go (the meaning of NAME and FILE), environment.go (the
 //     plane, privileges, locks), interrupt.go (signals) and exit.go (exit codes).
 //   - Output: output.go, plain.go (escapes control characters), fold.go (folds lines to the width of the screen),
-//     columns.go, format.go (columns of cells), progress.go (bars), results.go (results of runs) and published.go
-//     (measured next to published figures).
+//     columns.go, format.go (columns of cells), progress.go and bars.go (bars), results.go (results of runs) and
+//     published.go (measured next to published figures).
 package command

@@ -6,10 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
-
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
@@ -19,22 +15,14 @@ import (
 
 // progress shows one bar per run on a terminal: virtual time, speed, time left. It prints nothing into a pipe.
 type progress struct {
-	bars *mpb.Progress // nil if the output is not a terminal
+	bars *bars // nil if the output is not a terminal
 }
 
 func newProgress(f *os.File) *progress { return &progress{bars: newBars(f)} }
 
-// newBars returns bars for a terminal; nil for other outputs, and for terminals without cursor control.
-func newBars(f *os.File) *mpb.Progress {
-	if !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
-		return nil
-	}
-	return mpb.New(mpb.WithOutput(f), mpb.WithWidth(20), mpb.WithRefreshRate(150*time.Millisecond))
-}
-
 func (p *progress) wait() {
 	if p.bars != nil {
-		p.bars.Wait()
+		p.bars.close()
 	}
 }
 
@@ -52,11 +40,9 @@ func (p *progress) start(
 		}
 		b := addBar(p.bars, fmt.Sprintf("%s %s", scenario, controller), durations[scenario])
 		ended := func(r *runner.Result, err error) {
-			if err != nil || r == nil {
-				b.Abort(false)
-				return
+			if err == nil && r != nil {
+				b.end(vtime.Time(r.Summary.VirtualNS) * vtime.Nanosecond)
 			}
-			b.end(vtime.Time(r.Summary.VirtualNS) * vtime.Nanosecond)
 		}
 		return b.progress, ended
 	}
@@ -64,7 +50,7 @@ func (p *progress) start(
 
 // bar shows one run.
 type bar struct {
-	*mpb.Bar
+	name     string
 	started  time.Time
 	duration vtime.Time
 
@@ -75,33 +61,35 @@ type bar struct {
 	done bool
 }
 
-func addBar(to *mpb.Progress, name string, duration vtime.Time) *bar {
-	b := &bar{started: time.Now(), duration: duration}
-	b.Bar = to.AddBar(int64(duration),
-		mpb.PrependDecorators(decor.Name(name, decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return b.describe() })),
-	)
+func addBar(to *bars, name string, duration vtime.Time) *bar {
+	b := &bar{name: name, started: time.Now(), duration: duration}
+	to.add(b)
 	return b
 }
 
 func (b *bar) progress(now vtime.Time, t *engine.Totals) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.now, b.hops, b.wall = now, t.Hops, time.Since(b.started)
-	b.mu.Unlock()
-	if now >= b.duration { // draining: the end is unknown
-		b.SetTotal(int64(now)+1, false)
-	}
-	b.SetCurrent(int64(now))
 }
 
 // end fills the bar of a run that has ended, at its last virtual time: a run that drains may end before its
 // duration, or after.
 func (b *bar) end(at vtime.Time) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.now, b.wall, b.done = at, time.Since(b.started), true
-	b.mu.Unlock()
-	b.SetCurrent(int64(b.duration))
-	b.SetTotal(-1, true)
+}
+
+func (b *bar) title() string { return b.name }
+
+func (b *bar) part() float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.done {
+		return 1
+	}
+	return float64(b.now) / float64(max(b.duration, 1))
 }
 
 func (b *bar) describe() string {

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -52,12 +50,11 @@ func TestSweepDisplay(t *testing.T) {
 	for screenName, terminal := range map[string]bool{"terminal": true, "terminal, all over": true, "pipe": false} {
 		interrupted := screenName == "terminal, all over"
 		var out screen
-		var bars *mpb.Progress
+		var shown *bars
 		if terminal {
-			bars = mpb.New(mpb.WithOutput(&out), mpb.WithWidth(200), mpb.WithAutoRefresh(),
-				mpb.WithRefreshRate(time.Millisecond))
+			shown = startBars(&out, time.Millisecond, func() (int, int) { return 200, 24 })
 		}
-		d := displaySweep(&out, bars, "mine", points)
+		d := displaySweep(&out, shown, "mine", points)
 		if progress := d.started(0); terminal {
 			progress(500*vtime.Microsecond, &engine.Totals{Hops: 7})
 		}

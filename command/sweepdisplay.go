@@ -3,15 +3,11 @@ package command
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/sweep"
@@ -21,9 +17,8 @@ import (
 // sweepDisplay shows a sweep's progress: a line per finished point and, on a terminal, a bar per running point and
 // one for all points.
 type sweepDisplay struct {
-	out    io.Writer     // receives the lines
-	bars   *mpb.Progress // nil if the output is not a terminal
-	whole  *mpb.Bar      // counts the points
+	out    io.Writer // receives the lines
+	bars   *bars     // nil if the output is not a terminal
 	points []sweep.Point
 	widest int // of the points' names
 	begin  time.Time
@@ -48,7 +43,7 @@ func newSweepDisplay(f *os.File, name string, points []sweep.Point) *sweepDispla
 }
 
 // displaySweep returns a display of lines, and of bars unless they are nil.
-func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep.Point) *sweepDisplay {
+func displaySweep(out io.Writer, bars *bars, name string, points []sweep.Point) *sweepDisplay {
 	d := &sweepDisplay{
 		out: out, bars: bars, points: points, begin: time.Now(),
 		count: sweepCount{name: name, total: len(points)}, running: map[int]*bar{},
@@ -60,14 +55,23 @@ func displaySweep(out io.Writer, bars *mpb.Progress, name string, points []sweep
 		return d
 	}
 	d.out = bars // bars prints lines above the bars
-	// The last bar: a low screen hides the first ones.
-	d.whole = bars.AddBar(int64(len(points)), mpb.BarPriority(math.MaxInt), mpb.BarRemoveOnComplete(),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			return " " + d.count.line(time.Since(d.begin))
-		})))
+	bars.pin(d)
 	return d
+}
+
+// title, part and describe implement barLine: the last bar counts the points.
+func (d *sweepDisplay) title() string { return "" }
+
+func (d *sweepDisplay) part() float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return float64(d.count.over) / float64(max(1, len(d.points)))
+}
+
+func (d *sweepDisplay) describe() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return " " + d.count.line(time.Since(d.begin))
 }
 
 // close removes the bars from the screen.
@@ -75,13 +79,8 @@ func (d *sweepDisplay) close() {
 	if d.bars == nil {
 		return
 	}
-	d.mu.Lock()
-	for _, b := range d.running {
-		b.Abort(true)
-	}
-	d.mu.Unlock()
-	d.whole.Abort(true)
-	d.bars.Wait()
+	d.bars.clear()
+	d.bars.close()
 }
 
 func (d *sweepDisplay) started(i int) engine.Progress {
@@ -100,13 +99,9 @@ func (d *sweepDisplay) ended(i int, o *sweep.Outcome) {
 	b := d.running[i]
 	delete(d.running, i)
 	d.count.add(o)
-	over := d.count.over
 	d.mu.Unlock()
 	if b != nil {
-		b.Abort(true)
-	}
-	if d.whole != nil {
-		d.whole.SetCurrent(int64(over))
+		d.bars.remove(b)
 	}
 	if o.State != sweep.Kept { // kept points are counted at the end, since a resumed sweep may keep thousands
 		_, _ = io.WriteString(d.out, endedLine(d.points[i].Name(), d.widest, o)+"\n") // errors of the screen do not matter
