@@ -1,6 +1,6 @@
-// Package ebpf is the switches' pipelines as data: the C source, and a typed Go view of the tables and registers that
-// the pipelines and the traffic manager share. Packages kernel and wasm below it hold the compiled pipelines and load
-// them.
+// Package ebpf holds the switches' pipelines as data: the C source, and a typed Go view of the tables and registers
+// that the pipelines and the traffic manager share. Packages kernel and wasm below it hold the compiled pipelines and
+// load them.
 //
 // State holds these tables and registers. The engine fills the tables once, and writes the arguments of each pass to
 // Pass. The pipelines write the pass's results to it. The switches' registers are in Ports and Switches, the routes in

@@ -1,5 +1,5 @@
 package ebpf
 
-// What is generated from c/ is committed, so that users need no clang; CI generates it again and compares.
+// The files generated from c/ are committed, so that users need no clang. CI generates them again and compares.
 //
 //go:generate ./generate.sh

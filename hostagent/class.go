@@ -175,7 +175,7 @@ func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame
 			s := c.next
 			c.next = nil
 			n.calling = s.caller()
-			if f = s.send(now); f == nil { // a program's memory is gone
+			if f = s.send(now); f == nil { // the program's memory no longer exists
 				n.calling = 0
 				return n.dequeueSeveral(now, off, stopped)
 			}

@@ -269,8 +269,8 @@ func (k *Connection) Acknowledge(now vtime.Time, p *wire.Packet, number int64) {
 // NoteProgress restarts the retransmission timer.
 func (k *Connection) NoteProgress(now vtime.Time) { k.sender.moved = now }
 
-// Rewound reports whether the connection has already gone back for the gap that a NAK for a packet is about, and
-// notes the gap if not.
+// Rewound reports whether the connection has already gone back for the gap that a NAK for a packet reports. If not, it
+// records the gap.
 func (k *Connection) Rewound(now vtime.Time, number int64) bool { return k.sender.rewound(now, number) }
 
 // GoBack retransmits from a request packet on, unless the connection has gone back further. loss reports a lost packet

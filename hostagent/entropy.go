@@ -90,7 +90,7 @@ func (e *entropies) next() uint16 {
 	return e.cache[at]
 }
 
-// answered records an answer to a packet with a port; good says that the packet arrived without a mark.
+// answered records an answer to a packet with a port. good means that the packet arrived without a mark.
 func (e *entropies) answered(now vtime.Time, port uint16, good bool) {
 	if e.frozen && now > e.until {
 		*e = entropies{reps: true, seed: e.seed, drawn: e.drawn, explore: repsExplore}

@@ -131,9 +131,9 @@ func (s *Sender) onNak(now vtime.Time, p *wire.Packet) {
 	s.adjust(now)
 }
 
-// rewound reports whether the flow has already gone back for the gap that a NAK for a packet is about, and notes the
-// gap if not. A gap causes one rewind: NAKs for packets that left before it may arrive for as long as the first NAK
-// took, counted from the packet's departure.
+// rewound reports whether the flow has already gone back for the gap that a NAK for a packet reports. If not, it
+// records the gap. A gap causes one rewind: NAKs for packets that left before it may arrive for as long as the first
+// NAK took, counted from the packet's departure.
 func (s *Sender) rewound(now vtime.Time, packet int64) bool {
 	g := &s.rewind
 	if g.packet == packet && now < g.until {

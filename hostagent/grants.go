@@ -60,7 +60,7 @@ func (s *Sender) demand(next int64) int64 {
 		return c.announced
 	}
 	want := min(todo, max(s.mtu, c.Most/int64(s.nic.granted))) - c.left
-	if c.unheard { // what is left is about to be forfeited
+	if c.unheard { // the unspent part is about to be forfeited
 		want = max(want, min(todo, s.mtu))
 	}
 	return max(c.announced, c.heard+max(0, want))

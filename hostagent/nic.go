@@ -141,7 +141,7 @@ func (n *NIC) Dequeue(now vtime.Time, off uint8) (f *frame.Frame, wake vtime.Tim
 	}
 	refused := false
 	for s := n.candidate(&n.class, now); s != nil; s = n.candidate(&n.class, now) {
-		if f = s.send(now); f == nil { // a program's memory is gone, and its peer may have to learn of it
+		if f = s.send(now); f == nil { // the program's memory no longer exists, and its peer may need an answer
 			refused = true
 			continue
 		}

@@ -204,7 +204,7 @@ func (s *Sender) finish(now vtime.Time) {
 	if s.nic.Recorder != nil {
 		s.nic.Recorder.Done(now, s.Flow)
 	}
-	// A run of many flows keeps their counters but not what only an active flow needs.
+	// After its end a flow keeps its counters, but not the state that only an active flow needs.
 	s.sent, s.header, s.controller = nil, nil, nil
 	if s.ext != nil {
 		s.ext.selective = nil

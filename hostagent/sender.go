@@ -270,7 +270,7 @@ func (s *Sender) Waits() bool {
 	if s.settings.RetransmitTimeout > 0 && s.due() {
 		return false
 	}
-	// A controller's timer may open the window. It cannot retransmit what has all been sent.
+	// A controller's timer may open the window. It cannot cause retransmissions if everything has been sent.
 	c := s.credit()
 	return s.state == senderDrained || s.state == senderBlocked && s.controller.Deadline() == vtime.Never &&
 		!(c != nil && c.lacks())

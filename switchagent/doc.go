@@ -1,7 +1,7 @@
-// Package switchagent is a switch's traffic manager: per-port, per-priority queues, the scheduler, the shared buffer
-// and its headroom, the gate that flow control opens and shuts, and the departure record that each frame takes along.
-// The switch's pipelines (package ebpf) decide; this package holds the packets. It does no IO, starts no goroutine and
-// reads no clock.
+// Package switchagent implements a switch's traffic manager: per-port, per-priority queues, the scheduler, the shared
+// buffer and its headroom, the gate that flow control opens and shuts, and the departure record that each frame takes
+// along. The switch's pipelines (package ebpf) decide; this package holds the packets. It does no IO, starts no
+// goroutine and reads no clock.
 //
 // Life cycle: Settings.Resolve computes the buffer and each port's thresholds from the settings and the cables, for
 // New. Package orchestrator/engine then calls Enqueue with frames that the ingress pipeline forwarded, and Dequeue when
@@ -19,7 +19,7 @@
 //
 // Files:
 //
-//   - The traffic manager: switch.go, scheduler.go (which priority is next), discard.go (frames that a port refuses or
+//   - The traffic manager: switch.go, scheduler.go (the next priority), discard.go (frames that a port refuses or
 //     flushes), trim.go (frames cut to their headers).
 //   - The switch's own processor, in live fabrics: processor.go (ARP, neighbour discovery, ICMP), fragments.go
 //     (fragments of packets that exceed a port's MTU).

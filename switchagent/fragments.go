@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// Of the third word of an IPv4 header (RFC 791, section 3.1).
+// Bits of the third word of an IPv4 header (RFC 791, section 3.1).
 const (
 	dontFragment   = 0x4000
 	moreFragments  = 0x2000

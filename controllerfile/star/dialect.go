@@ -28,7 +28,7 @@ var methods = []string{"append", "pop", "clear"}
 //
 //   - Every number becomes a float. So no operation repeats a text or a list (* takes an int), and no number grows.
 //   - Parameters and constants of the path become literals of their values, and expressions of literals are computed.
-//   - Only messages contain texts, and there are no dictionaries. Lists are this package's own, which count their items.
+//   - Only messages contain texts, and there are no dictionaries. Lists are this package's own: they count items.
 type dialect struct {
 	*source
 	// constant of params or path: float64, bool, or string for a choice
@@ -199,7 +199,7 @@ func (d *dialect) expr(e syntax.Expr) syntax.Expr {
 			d.errorf(n, "%s needs an attribute, such as %s", n.Name,
 				map[bool]string{true: "path.line_rate", false: "params.NAME"}[n.Name == "path"])
 		}
-		// What the interpreter has of its own makes texts and dictionaries, and lists that nothing counts.
+		// The interpreter's own functions make texts and dictionaries, and lists without a count.
 		if starlark.Universe.Has(n.Name) && !builtins.Has(n.Name) &&
 			!slices.Contains([]string{"None", "True", "False"}, n.Name) || n.Name == "math" {
 			d.errorf(n, "%s", missing(n.Name))

@@ -1,8 +1,8 @@
 // Package star reads controllers that are written in Starlark, and runs them by go.starlark.net.
 //
 // The language is Starlark with while, and without features that controllers do not need, so that memory is bounded
-// like steps are (see dialect). Numbers are floats, lists are short, and there are neither texts nor dictionaries at run
-// time. Its documentation for users is docs/controllers-from-files.md.
+// like steps are (see dialect). Numbers are floats, lists are short, and there are neither texts nor dictionaries at
+// run time. Its documentation for users is docs/controllers-from-files.md.
 //
 // Read parses a program once. Bind compiles it for the constants of an Env, with parameters as literals. Each flow then
 // calls it. Bound programs are frozen: flows share code and constants, which do not change. A flow has its own thread,
@@ -232,7 +232,7 @@ func (s *source) compile(constant func(object, name string) (any, bool)) (*starl
 	if err != nil {
 		return nil, err
 	}
-	own := *s // what is found again is of no use
+	own := *s // problems and needs have been reported already
 	own.problems = nil
 	own.declared.Parameters, own.declared.Needs = nil, cc.SwitchNeeds{}
 	file.Stmts = own.declare(file)
@@ -415,7 +415,7 @@ func (f *flow) Preset(now vtime.Time, rate float64) error {
 // failed turns the interpreter's error into a controllerfile.Error.
 func (s *source) failed(err error, handler string) error {
 	e := &controllerfile.Error{File: s.name, Function: handler, Message: err.Error()}
-	if def := s.handlers[handler]; def != nil { // until the interpreter says more
+	if def := s.handlers[handler]; def != nil { // until the interpreter gives a position
 		start, _ := def.Span()
 		e.Line = int(start.Line)
 	}

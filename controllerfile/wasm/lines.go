@@ -145,7 +145,7 @@ func debugging(module []byte) *dwarf.Data {
 // (DWARF) has it.
 func lineAt(module []byte, at int) (s source, ok bool) {
 	defer func() {
-		if recover() != nil { // what is in there comes from anywhere
+		if recover() != nil { // the debugging information may be invalid
 			ok = false
 		}
 	}()

@@ -66,7 +66,7 @@ func meter(module []byte) (m metered, err error) {
 			return m, err
 		}
 	}
-	// Exports come before the code, but what they say of handlers comes after the types of functions.
+	// Exports come before the code, but checking the handlers among them requires the types of functions.
 	if err := e.read(find(sectionExport)); err != nil {
 		return m, err
 	}

@@ -64,7 +64,7 @@ func (m *instance) mutableGlobals() (all []uint64) {
 // variableAt returns the name of the variable at an address, if debugging information (DWARF) has it.
 func variableAt(module []byte, at uint32) (name string) {
 	defer func() {
-		if recover() != nil { // what is in there comes from anywhere
+		if recover() != nil { // the debugging information may be invalid
 			name = ""
 		}
 	}()

@@ -149,7 +149,7 @@ func (m *mlx) updateAlpha(now vtime.Time) {
 			m.alpha += m.c.g
 			m.alphaCNP = false
 		}
-		if m.alpha < 1e-300 { // long idle: nothing is left, and what a processor has left of it is slow
+		if m.alpha < 1e-300 { // long idle: the rest is negligible, and denormal numbers are slow
 			m.alpha = 0
 			m.alphaAt += (now - m.alphaAt) / m.c.alphaTimer * m.c.alphaTimer
 		}

@@ -5,14 +5,14 @@
 // nothing after it is built.
 //
 // Life cycle: Resolve makes Settings from a name, given constants and an Env, once for all flows of an Env. Spec.New
-// builds a controller for each flow. Presetter.Preset, if implemented, starts in the converged state. Then the NIC calls
-// in the order of virtual time: OnSent as a packet leaves, OnAck, OnCNP, OnCNM, OnNak and OnTimeout for arrivals and
-// losses, OnTimer at Deadline. After each call it reads Rate, Window and Deadline again. It does not call the controller
-// of a flow that has ended.
+// builds a controller for each flow. Presetter.Preset, if implemented, starts in the converged state. Then the NIC
+// calls in the order of virtual time: OnSent as a packet leaves, OnAck, OnCNP, OnCNM, OnNak and OnTimeout for arrivals
+// and losses, OnTimer at Deadline. After each call it reads Rate, Window and Deadline again. It does not call the
+// controller of a flow that has ended.
 //
-// The NIC relies on these rules, which the conformance suite checks for every controller (Conform; conformance_test.go):
-// a rate is a finite number above 0 and not above the line rate, a window is not negative, equal events lead to equal
-// states, flows do not change the constants that they share, and no call allocates.
+// The NIC relies on these rules, which the conformance suite checks for every controller (Conform;
+// conformance_test.go): a rate is a finite number above 0 and not above the line rate, a window is not negative, equal
+// events lead to equal states, flows do not change the constants that they share, and no call allocates.
 //
 // Files:
 //

@@ -193,7 +193,7 @@ func (w *nscc) OnAck(s *Sample) {
 	w.achieved += newly
 	w.received += newly
 	w.ignored += newly
-	delay := w.average // of an ACK that tells no RTT (validateSendTs)
+	delay := w.average // for an ACK without an RTT (validateSendTs)
 	if s.RTT > 0 {
 		delay = float64(max(0, s.RTT-w.c.baseRTT))
 		w.measure(delay, s.CE)

@@ -160,7 +160,7 @@ func parse(data []byte) (*Weights, error) {
 		Checksum   string                   `json:"checksum"`
 		Parameters map[string][]json.Number `json:"parameters"`
 	}
-	// What the file is comes before what is wrong with its numbers.
+	// Report a file of another kind before errors in its numbers.
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}

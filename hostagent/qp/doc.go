@@ -6,14 +6,14 @@
 // Reset take it out of service. PostSend and PostReceive post work requests, whose memory, completions and events are
 // a Program's.
 //
-//   - Nothing here is safe for concurrent use. Whoever drives the NIC calls a queue pair's methods too.
+//   - Nothing here is safe for concurrent use. The driver of the NIC also calls a queue pair's methods.
 //   - After PostSend the NIC's port must be served if it is free.
 //   - Frames must carry payload.
 //
 // Files:
 //
-//   - A queue pair: queuepair.go (its states, and what its connection asks of it), requester.go (the send queue),
+//   - A queue pair: queuepair.go (its states, and the methods for its connection), requester.go (the send queue),
 //     responder.go (requests from the other end).
-//   - Work requests, completions, receive queues, and what a Program must do: work.go.
+//   - Work requests, completions, receive queues, and the Program interface: work.go.
 //   - Queue pairs of the unreliable datagram service: datagrams.go.
 package qp

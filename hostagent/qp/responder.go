@@ -80,7 +80,7 @@ func (q *QueuePair) request(now vtime.Time, p *wire.Packet) {
 		}
 	default:
 		q.OutOfOrder++
-		if q.notReady { // it will be retransmitted with what was refused
+		if q.notReady { // it will be retransmitted with the refused packets
 			return
 		}
 		if q.nakFor != q.expected || now-q.lastNak >= k.Settings().NakInterval {

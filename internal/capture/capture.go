@@ -183,7 +183,7 @@ func (w *Writer) Close() error {
 		}
 	}
 	if w.err == nil {
-		w.err = errClosed // for what comes after
+		w.err = errClosed // for later calls
 	}
 	return err
 }

@@ -33,8 +33,8 @@ func (f *Form) checksum(length int, tos, ttl uint8) uint16 {
 //
 // From the lowest bit, all packets have: PSN 24, MSN 24, TTL 7, operation 3 (briefOps), codepoint of ECN 2. A data
 // packet then has: bytes of padding 2, ACK request 1, trimmed 1. An answer then has: FECN 1, BECN 1, NAK 1, bit 7 of
-// its syndrome 1. In the bits of the MSN a data packet has its priority 3, if it is trimmed, and BTH.Retransmitted 1; the
-// operation of an answer includes the latter.
+// its syndrome 1. In the bits of the MSN a data packet has its priority 3, if it is trimmed, and BTH.Retransmitted 1;
+// the operation of an answer includes the latter.
 type Brief uint64
 
 const (

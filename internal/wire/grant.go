@@ -2,13 +2,13 @@ package wire
 
 import "encoding/binary"
 
-// Grants, which a receiver-driven congestion control goes by (RCCC). A sender tells its demand: the payload bytes, from
-// the flow's start on, that grants are to come to in all. A grant tells how many they have come to. Both are running
-// sums, so that a later one makes up for any that is lost.
+// Grants of a receiver-driven congestion control (RCCC). A sender announces its demand: the total payload bytes, from
+// the flow's start on, for which it needs grants. A grant carries the total granted so far. Both are running sums, so
+// that a later packet compensates for a lost one.
 //
-// Data packets carry the demand in 8 bytes directly after the BTH; the opcode then is one of the range for
-// manufacturers (Opcode.WithDemand). A grant, and a request of a sender that has nothing that it may send, is an ACK
-// whose AETH has a syndrome that the standard reserves, and whose PSN and MSN are the sum's upper and lower 24 bits.
+// Data packets carry the demand in 8 bytes directly after the BTH; the opcode then is in the range for manufacturers
+// (Opcode.WithDemand). A sender without credit sends a request. A grant and a request are ACKs whose AETH has a
+// syndrome that the standard reserves, and whose PSN and MSN hold the upper and lower 24 bits of the sum.
 
 // DemandLen is the length of the demand in a data packet.
 const DemandLen = 8

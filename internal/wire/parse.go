@@ -25,7 +25,7 @@ func Parse(frame []byte, p *Packet) error {
 		if len(frame) < pfcOpcode+2 {
 			return ErrTruncated
 		}
-		// A pause of the whole link (opcode 1), or to another address: not ours.
+		// A pause of the whole link (opcode 1), or to another address: no frame of pausenet.
 		if PFC(frame).Opcode() != OpcodePFC || eth.Dst() != PFCMAC {
 			return nil
 		}

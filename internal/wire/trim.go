@@ -2,11 +2,11 @@ package wire
 
 import "encoding/binary"
 
-// Packet trimming: a switch cuts a data packet that it has no room for to its headers, and sends those on in a priority
-// of their own, so that the receiver learns at once what it will not get. The DSCP of a trimmed packet is its priority
-// times 8, plus 4 (of data: plus 2, of control: plus 0). Its lengths are those of what is left: Ethernet, IPv4, UDP,
-// BTH, telemetry or timestamp, RETH and the ICRC, which is made anew. That a payload is missing the RETH tells too: its
-// DMA length is the packet's, of which each has an RETH of its own (docs/recovery.md).
+// Packet trimming: if a switch has no room for a data packet, it cuts the packet to its headers and forwards these in
+// another priority, so that the receiver learns of the loss at once. The DSCP of a trimmed packet is its priority times
+// 8, plus 4 (of data: plus 2, of control: plus 0). Its length fields cover the rest: Ethernet, IPv4, UDP, BTH,
+// telemetry or timestamp, RETH and the ICRC, which is recomputed. The RETH also shows that a payload is missing: each
+// packet has its own RETH, whose DMA length is that of the whole packet (docs/recovery.md).
 
 // TrimmedTOS returns the TOS byte of trimmed packets in a priority (0..7).
 func TrimmedTOS(priority uint8, ecn ECN) uint8 { return (priority*8+4)<<2 | uint8(ecn&3) }

@@ -166,7 +166,7 @@ func (c *Pool) panicked(item int32, p *blame.Carried) {
 	}
 }
 
-// wait returns when ready returns true. Whoever changes its result must call rouse.
+// wait returns when ready returns true. Code that changes the result of ready must call rouse.
 func (s *sleeper) wait(spins int, ready func() bool) {
 	for range spins {
 		if ready() {

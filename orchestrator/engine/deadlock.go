@@ -147,7 +147,7 @@ func (d dependencies) Headroom(account cycle.PortPriority, bytes uint64) uint64 
 	return in - min(in, r.Class[account.Priority].Buffered-bytes)
 }
 
-// StaysPaused returns what flow control expects of an account.
+// StaysPaused asks flow control whether the queue of an account stays paused.
 func (d dependencies) StaysPaused(account cycle.PortPriority, bytes, used uint64) bool {
 	return d.flowControl.staysPaused(d, account, bytes, used)
 }

@@ -97,7 +97,7 @@ type portFault struct {
 	lostPauses  []lostPause
 	pausedAt    [switchagent.Priorities]vtime.Time // time at which the port last started to pause its peer
 
-	// Of a host's port.
+	// Only for a host's port.
 	receiver *receiver
 	storm    *injectedStorm
 }

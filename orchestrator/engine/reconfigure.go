@@ -41,7 +41,7 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings, b *topologies.Bal
 	if err := e.freed(sw); err != nil || s.PFC.Watchdog == dog {
 		return err
 	}
-	own.PFC.Watchdog = dog // what its storms were made by
+	own.PFC.Watchdog = dog // the old settings: setWatchdog ends their storms
 	return e.setWatchdog(index, s.PFC.Watchdog)
 }
 

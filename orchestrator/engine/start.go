@@ -22,7 +22,7 @@ func (e *Engine) Start() {
 // deep reports whether RoCE frames have longer headers than IPv4 without telemetry.
 func (w *worker) deep() bool { return w.features.Telemetry || w.plan.IP == wire.V6 }
 
-// keepHeaders limits a pool's frames to what the plane needs, and adds the tracer's notes.
+// keepHeaders limits a pool's frames to the bytes that the plane needs, and adds the tracer's notes.
 func (e *Engine) keepHeaders(p *frame.Pool) {
 	if !e.plane.CarriesPayload() {
 		p.HeadersOnly(e.deep())

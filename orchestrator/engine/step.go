@@ -2,8 +2,8 @@ package engine
 
 import "github.com/pausenet/pausenet/vtime"
 
-// What drives a live fabric takes the engine's steps one at a time, as the wall clock comes to them, in place of Run.
-// All of this is for a fabric of one partition, between two events.
+// The driver of a live fabric executes the engine's steps one at a time, as the wall clock reaches them, instead of
+// calling Run. All functions here are for a fabric of one partition, between two events.
 
 // Next returns the time of the next event or call; vtime.Never without any.
 func (e *Engine) Next() vtime.Time { return min(e.nextEvent(), e.nextCall()) }
@@ -11,7 +11,7 @@ func (e *Engine) Next() vtime.Time { return min(e.nextEvent(), e.nextCall()) }
 // Reach advances virtual time to at. Nothing may be due before.
 func (e *Engine) Reach(at vtime.Time) { e.now = max(e.now, at) }
 
-// Step executes the first call or event, which is due at the given time: that of Next.
+// Step executes the first call or event, which is due at the given time, as returned by Next.
 func (e *Engine) Step(at vtime.Time) error {
 	if at >= e.deadlocks.next {
 		e.pollDeadlock(at)

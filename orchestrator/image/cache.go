@@ -91,7 +91,7 @@ func cached(id string, fill func(folder string) error) (folder string, lock *os.
 	}
 	lock.Close()
 	_ = os.RemoveAll(making)
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, unix.ENOTEMPTY) { // somebody else was quicker
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, unix.ENOTEMPTY) { // another process was faster
 		return cached(id, fill)
 	}
 	if full(err) {

@@ -119,7 +119,7 @@ func unpackLayer(in source, name, digest, folder string) error {
 	if err := apply(folder, read); err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, read); err != nil { // what pads the archive
+	if _, err := io.Copy(io.Discard, read); err != nil { // padding of the archive
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != digest {

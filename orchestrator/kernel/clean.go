@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FindLeftovers searches the namespaces of all processes and mounts for those with our mark whose owner has ended.
+// FindLeftovers searches the namespaces of all processes and mounts for pausenet's whose owner has ended.
 // It changes nothing, and needs root.
 func FindLeftovers() ([]Leftover, error) {
 	if os.Geteuid() != 0 {
@@ -40,7 +40,7 @@ func FindLeftovers() ([]Leftover, error) {
 			s := spaces[number]
 			alias, err := s.alias(number)
 			if err != nil {
-				continue // it went away as we looked, or is of a kind that cannot be entered: not ours to judge
+				continue // it has ended meanwhile, or cannot be entered
 			}
 			by, node, ok := parseMark(alias)
 			// The pids of another pid namespace mean nothing here.

@@ -29,7 +29,7 @@ func foreground(terminal *os.File) (group int, err error) {
 }
 
 // TakeBack returns a terminal's foreground to this process's group if a program on a node took it. A shell there
-// makes its own group the foreground group, and cannot restore ours at its end, because our group has no number in
+// makes its own group the foreground group, and cannot restore this one at its end, because it has no number in
 // its PID namespace.
 func TakeBack(terminal *os.File) {
 	group, err := foreground(terminal)

@@ -98,7 +98,7 @@ func awaitCarrier(fd int, name string, timeout time.Duration) error {
 // newVeth returns a request for a port's inner end, in its device's namespace and up, and its outer end, in the hub
 // namespace. A veth's second end cannot be created up, as it has no peer yet: bringUp sets it up.
 func newVeth(plan *topologies.Plan, p *topologies.Port, device, hub netns.NsHandle) *nl.NetlinkRequest {
-	// A switch's own interfaces take the longest frames: what is too long for a port its processor has to see.
+	// A switch's own interfaces accept the longest frames: its processor must receive those that are too long for a port.
 	longest := nl.Uint32Attr(uint32(plan.InterfaceMTU))
 	mtu := longest
 	if plan.Nodes[p.Node].Kind == topologies.Host {

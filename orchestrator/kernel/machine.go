@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What this machine and this process are like. Everything here reads; nothing fails for want of a file.
+// Properties of this machine and this process. These functions only read, and do not fail if a file is missing.
 
 // OldestMajor and OldestMinor identify the oldest kernel that test/kernels boots. Older ones may work.
 const OldestMajor, OldestMinor = 6, 1
@@ -46,7 +46,7 @@ var capabilities = []struct {
 func MissingCapabilities() []string {
 	effective, err := strconv.ParseUint(statusLine("CapEff"), 16, 64)
 	if err != nil {
-		return nil // unknown: what fails will tell
+		return nil // unknown: a later error will show it
 	}
 	var missing []string
 	for _, c := range capabilities {

@@ -55,7 +55,7 @@ func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	if err := unix.SetsockoptInt(r.rx, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2); err != nil {
 		return r, fmt.Errorf("choose TPACKET_V2: %w", err)
 	}
-	// What is sent into the outer ends is outgoing there.
+	// Frames that the plane sends into the outer ends are outgoing there.
 	if err := unix.SetsockoptInt(r.rx, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
 		return r, fmt.Errorf("ignore outgoing frames: %w", err)
 	}

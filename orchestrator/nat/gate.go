@@ -433,7 +433,7 @@ func (gw *Gateway) relay(l *net.UDPConn, namespace int) {
 				sessions[p] = conn
 				gw.keep(conn)
 				gw.keep(back)
-				// What the host sends from now on comes by back, which is connected.
+				// Later datagrams of the host arrive at back, which is connected.
 				gw.work.Go(func() {
 					gw.answers(back, func(datagram []byte) error { _, _ = conn.Write(datagram); return nil })
 					gw.drop(back)

@@ -182,7 +182,7 @@ func (gw *Gateway) answers(from net.Conn, to func(datagram []byte) error) {
 		if errors.Is(err, net.ErrClosed) || isTimeout(err) {
 			return
 		}
-		if err != nil { // nobody listens there, ICMP says
+		if err != nil { // ICMP reports that nobody listens there
 			continue
 		}
 		if to(buffer[:n]) != nil {

@@ -52,10 +52,10 @@ func New() (*Namespace, error) {
 	cmd.Args = []string{initName, strconv.Itoa(os.Getpid())} // whose it is, for readers of ps
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &unix.SysProcAttr{
-		// What programs may find by way of process 1 is nothing of the machine's: its network is an empty one.
+		// Programs can reach the namespaces of process 1, so it has an empty network instead of the machine's.
 		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET,
 		Setsid:     true,         // Ctrl-C is not for it
-		Pdeathsig:  unix.SIGKILL, // which ends it also where somebody has stopped it
+		Pdeathsig:  unix.SIGKILL, // this ends it even if somebody has stopped it
 	}
 	hold, err := cmd.StdinPipe()
 	if err != nil {
@@ -71,7 +71,7 @@ func New() (*Namespace, error) {
 		runtime.LockOSThread() // the kernel signals the end of the thread that started it
 		err := cmd.Start()
 		if err == nil {
-			// While nobody waits for it the pid is its own.
+			// The PID cannot be reused before Wait.
 			n.initPID = cmd.Process.Pid
 			if err = whenReady(ready); err == nil {
 				err = n.open()
@@ -126,8 +126,8 @@ func whenReady(initOutput io.Reader) error {
 
 // runInit runs the namespace init. It waits until its standard input ends, together with its parent.
 func runInit() {
-	// What programs send to process 1 is not for it. As SIGCHLD is ignored too, the kernel itself clears away the orphans
-	// that end.
+	// Signals that programs send to process 1 must not end it. As SIGCHLD is ignored too, the kernel itself removes
+	// ended orphans.
 	signal.Ignore()
 	name(initName)
 	if err := mountProc(); err != nil {
@@ -167,7 +167,7 @@ func (n *Namespace) EnterMounts() error { return EnterMounts(int(n.mounts.Fd()),
 
 // EnterMounts moves only the calling thread into a mount namespace and a root folder, which becomes its working folder.
 func EnterMounts(mounts, root int) error {
-	if err := unix.Unshare(unix.CLONE_FS); err != nil { // what the thread shares with the process's others
+	if err := unix.Unshare(unix.CLONE_FS); err != nil { // the thread shares it with the process's others
 		return fmt.Errorf("give the thread its own root folder: %w", err)
 	}
 	if err := unix.Setns(mounts, unix.CLONE_NEWNS); err != nil {

@@ -166,7 +166,7 @@ func (c *connection) end() {
 	leave := func() { m.leave(c) }
 	if c.server.Do(func(e *engine.Engine) error { m.hold(e, leave); c.freePairs(); c.free(); return nil }) != nil {
 		m.hold(nil, leave)
-		c.free() // the engine has ended: it calls nobody, and is not to be called
+		c.free() // the engine has ended: it makes no calls, and must not be called
 	}
 }
 

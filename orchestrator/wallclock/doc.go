@@ -1,6 +1,6 @@
 // Package wallclock drives a fabric by the wall clock, so that programs on its hosts can use it. A Driver executes the
-// engine's steps when the wall clock reaches their times, and accepts programs' frames as they arrive. Clock converts to
-// virtual time; Status reports how well the machine keeps up. The package is empty except on Linux.
+// engine's steps when the wall clock reaches their times, and accepts programs' frames as they arrive. Clock converts
+// to virtual time; Status reports how well the machine keeps up. The package is empty except on Linux.
 //
 // Life cycle: New takes an engine that was made with plane.Features.Live, and the kernel plane that was opened for the
 // same. Call Adapt if the slow-down may rise, then Run, in its own goroutine, until its context is cancelled or the
@@ -12,5 +12,6 @@
 //     returns, so wait for it.
 //   - Do returns ErrEnded once Run has returned. It never returns if a call of a congestion control does not return;
 //     Steps then stays as it is.
-//   - If programs take part, no two runs are equal: do not compare their fingerprints. Status has the machine's lateness.
+//   - If programs take part, no two runs are equal: do not compare their fingerprints. Status has the machine's
+//     lateness.
 package wallclock

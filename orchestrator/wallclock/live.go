@@ -150,7 +150,7 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 			value, stack, ofController := blame.Of(recovered)
 			p := l.engine.Panicked(value, stack)
 			if p == nil || !ofController {
-				panic(recovered) // a mistake of ours
+				panic(recovered) // a bug of this program
 			}
 			err = p
 		}

@@ -27,7 +27,7 @@ import (
 // work, over about a thousand frames of as many hosts as the slow-down is chosen for. Call it before the engine
 // starts; it restores the pipelines' registers.
 func PassCost(c engine.Config) (time.Duration, error) {
-	runtime.LockOSThread() // whose processor time is taken: of wall-clock time a busy machine takes more
+	runtime.LockOSThread() // to measure its processor time: on a busy machine the wall-clock time would be longer
 	defer runtime.UnlockOSThread()
 	carry := kernelCost
 	if _, ok := c.Plane.(*kernel.ProcessPlane); ok {

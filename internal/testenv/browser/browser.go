@@ -180,7 +180,7 @@ func (b *Tab) InFrame(expression string) {
 		frames := slices.Clone(b.frames)
 		b.mu.Unlock()
 		for _, frame := range frames {
-			// A frame's context is gone with the document that it had.
+			// A frame's context ends with its document.
 			r, err := chromedp.Call(b.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ContextID: frame})
 			if err == nil && r.Result != nil && string(r.Result.Value) == "true" {
 				return

@@ -2,11 +2,11 @@
 // queues is paused by flow control until the next has sent.
 //
 // The search is exact. A paused queue waits for good if the account that pauses it, of the ingress port at the other
-// end of its link, keeps it paused even when all has left that can leave: all except what is in queues that wait for
-// good themselves. The search removes queues for which this is false until none is left to remove. The rest is the
-// largest set for which it is true. A chain of pauses that ends at a queue that drains, or at a host, is removed as a
-// whole. Most chains are removed by their switches alone: a queue waits for queues of the switch that it leads to. The
-// search reads only the frames of queues that are left then, once.
+// end of its link, keeps it paused even when all frames have left except those in queues that wait for good themselves.
+// The search removes queues for which this is false until none is left to remove. The rest is the largest set for which
+// it is true. A chain of pauses that ends at a queue that drains, or at a host, is removed as a whole. Most chains are
+// removed by their switches alone: a queue waits for queues of the switch that it leads to. The search reads only the
+// frames of the remaining queues, once.
 package cycle
 
 import (
@@ -49,13 +49,13 @@ type Waits map[PortPriority]PortPriority
 type Searcher struct {
 	queues []queue // that may wait for good
 
-	// Of peel.
+	// Memory of peel.
 	waiting []int32 // by switch: how many of its queues may wait for good
 	towards []int32 // by switch: position in paused, plus 1, of the last queue that leads to it; 0: none
 	next    []int32 // by position in paused: the same of the next queue that leads to the same switch
 	done    []int32 // switches without such queues, whose towards are not removed yet
 
-	// What is in queues.
+	// The frames in queues.
 	accounts []account
 	parts    []part
 	index    []int32  // by port and priority: position in accounts, plus 1; 0: none
@@ -86,8 +86,9 @@ func (s *Searcher) Search(paused []PortPriority, f Fabric) Waits {
 	return s.waits(f)
 }
 
-// peel sets queues to the paused queues, without those that lead to a switch of which no queue waits for good. All that
-// pauses such a queue can leave, so it does not wait for good either: its own switch may then be the next such switch.
+// peel sets queues to the paused queues, without queues that lead to a switch of which no queue waits for good. All
+// frames that pause such a queue can leave, so it does not wait for good either: its own switch may then be the next
+// such switch.
 func (s *Searcher) peel(paused []PortPriority, f Fabric) {
 	clear(s.waiting)
 	clear(s.towards)
@@ -121,19 +122,19 @@ func (s *Searcher) peel(paused []PortPriority, f Fabric) {
 	}
 }
 
-// queue is a paused queue, whose frames are in parts[first:end].
+// queue represents a paused queue, whose frames are in parts[first:end].
 type queue struct {
 	PortPriority
 	first, end int
 }
 
-// part is what one account counts of one queue.
+// part holds the bytes of one queue that one account counts.
 type part struct {
 	account int
 	bytes   int64
 }
 
-// account is an account that counts frames in queues.
+// account holds the state of an account that counts frames in queues.
 type account struct {
 	PortPriority
 	owner int          // the switch
@@ -186,7 +187,7 @@ func (s *Searcher) move(a *account, bytes int64, f Fabric) {
 	s.used[a.owner] += shared() - before
 }
 
-// keeps reports whether what is in queues keeps a queue paused.
+// keeps reports whether the frames in queues keep a queue paused.
 func (s *Searcher) keeps(q *queue, f Fabric) bool {
 	a := s.counting(f.Account(q.PortPriority))
 	return a != nil && a.bytes > 0 && f.StaysPaused(a.PortPriority, uint64(a.bytes), s.used[a.owner])
@@ -200,7 +201,7 @@ func (s *Searcher) counting(a PortPriority) *account {
 	return nil
 }
 
-// waits returns the queues, each with the queue that has most of what pauses it.
+// waits returns the queues, each with the queue that has most of the bytes that pause it.
 func (s *Searcher) waits(f Fabric) Waits {
 	if len(s.queues) == 0 {
 		return nil

@@ -113,8 +113,7 @@ func (cbfcLevels) check(plan *topologies.Plan, s *switchagent.Settings) error {
 	return nil
 }
 
-// limit makes XOFF unreachable for accounts: it exceeds what the peer can make a port buffer. DCON's detector uses
-// it.
+// limit makes XOFF unreachable for accounts: it exceeds the bytes that a port can hold. DCON's detector uses it.
 func (cbfcLevels) limit(to *ebpf.Profile, t *switchagent.Thresholds) {
 	to.Xoff, to.Xon, to.Alpha = uint64(t.Credits.Buffer)+1, uint64(t.Credits.Buffer), 0
 }

@@ -134,7 +134,7 @@ func Switch(t *ebpf.SwitchState, registers []ebpf.Port, s *switchagent.Settings,
 	if s.Detector != switchagent.DetectorTCD {
 		return
 	}
-	t.EcnMode, t.EcnAtEnqueue = ebpf.ECNTCD, 0 // TCD marks what leaves
+	t.EcnMode, t.EcnAtEnqueue = ebpf.ECNTCD, 0 // TCD marks packets on dequeue
 	t.TrendSlack = uint32(s.TCD.TrendSlack)
 	t.TcdRed = OneIf(s.TCD.RED)
 }

@@ -1,4 +1,4 @@
-// Package fingerprint hashes what happens to the frames of a run. Runs with equal fingerprints are equal; the hash is
+// Package fingerprint hashes the frame events of a run. Runs with equal fingerprints are equal; the hash is
 // not meant to resist forgery.
 package fingerprint
 

@@ -49,7 +49,7 @@ type Passes interface {
 	Header(f *frame.Frame) []byte
 }
 
-// Parallel is a Plane through which several workers can make passes at once, each into ports of other switches.
+// Parallel extends Plane with passes of several workers at once, each into ports of other switches.
 type Parallel interface {
 	// NewPasses returns the passes of another worker, and their arguments and results. It returns nil if there are too
 	// many workers, or if frames are captured: the order in which a Tap is called must not depend on workers.
