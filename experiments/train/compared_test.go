@@ -17,7 +17,7 @@ func TestComparedCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := LSTM(context.Background(), small())
+	alone, err := trained()
 	if err != nil {
 		t.Fatal(err)
 	}

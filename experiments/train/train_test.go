@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/lstm"
@@ -15,6 +16,9 @@ import (
 func small() *Options {
 	return &Options{Seed: 1, Rounds: 3, Batch: 1, Passes: 2, Version: "v", collect: 2, unseen: 1}
 }
+
+// trained returns the LSTM of small options, which several tests need.
+var trained = sync.OnceValues(func() (*LSTMResult, error) { return LSTM(context.Background(), small()) })
 
 func TestLSTM(t *testing.T) {
 	o := small()
@@ -57,7 +61,7 @@ func TestLSTM(t *testing.T) {
 		t.Fatalf("%d drawings, %v", len(drawings), err)
 	}
 
-	again, err := LSTM(context.Background(), small())
+	again, err := trained()
 	if err != nil {
 		t.Fatal(err)
 	}
