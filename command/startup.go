@@ -37,7 +37,7 @@ func startPrograms(out io.Writer, f *live.Fabric) {
 				fmt.Fprintf(out, "%s\n", strings.TrimRight(string(printed), "\n"))
 			}
 			if err != nil {
-				fmt.Fprintf(stderr(), "%s: warning: %v: %s: %s: %v\n", f.Made.Scenario.Name, line.Place, n.Name, line.Text, err)
+				fmt.Fprintf(stderr(), "%s: warning: %v: %s: %s: %v\n", f.Made.Scenario.Name, line.Position, n.Name, line.Text, err)
 			}
 		}
 	}

@@ -1,14 +1,15 @@
-// Command playground is pausenet for a page in a browser: the script worker.js calls it, and gives it a file system in
-// memory (files.js). It sets the global value pausenet, with functions that take and give JSON:
+// Command playground runs pausenet for a page in a browser. The script worker.js calls it, and provides a file system
+// in memory (files.js). The command sets the global value pausenet, with functions whose arguments and results are
+// JSON:
 //
-//	check(request)          what Check says of it
-//	run(request, tell)      a promise of its outcome; tell is called with its progress
-//	read(handIn)            what is wrong with a hand-in of an exercise
-//	grade(handIn, tell)     a promise of what it comes to
-//	watch(folder)           the file with the replay of a run
-//	stop()                  the run that goes on ends soon, with what it has measured
+//	check(request)          returns the result of session.Check
+//	run(request, tell)      returns a promise of the outcome; calls tell with the progress
+//	read(submission)        returns the mistakes in an exercise's submission
+//	grade(submission, tell) returns a promise of its grade
+//	watch(folder)           returns the file with the replay of a run
+//	stop()                  ends the run in progress soon, and keeps its results so far
 //
-// A call that panics gives a session.Bug, and the next call can be made.
+// If a call panics, it returns a session.Bug. Later calls still work.
 package main
 
 import (
@@ -46,10 +47,10 @@ func main() {
 			return asked[session.Request](args).Run(ctx, version(), tell)
 		}),
 		"read": js.FuncOf(func(_ js.Value, args []js.Value) any {
-			return session.Answer(func() any { return asked[session.HandIn](args).Read() })
+			return session.Answer(func() any { return asked[session.Submission](args).Read() })
 		}),
 		"grade": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
-			return asked[session.HandIn](args).Grade(ctx, version(), tell)
+			return asked[session.Submission](args).Grade(ctx, version(), tell)
 		}),
 		"watch": js.FuncOf(func(_ js.Value, args []js.Value) any {
 			return session.Answer(func() any { return session.Watch(asked[string](args)) })

@@ -35,7 +35,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// of says what a key of a fault is of.
+// of names the section that a fault's key belongs to.
 func of(k *keys.Key) string {
 	for i := range settings.Faults {
 		f := &settings.Faults[i]

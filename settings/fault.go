@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// FaultKind is a kind of fault. Its value is the key in scenario files and in the shell.
+// FaultKind names a kind of fault. Its value is the key in scenario files and in the shell.
 type FaultKind string
 
 // Kinds of faults.
@@ -26,7 +26,7 @@ const (
 	FaultPause    FaultKind = "pause"
 )
 
-// Effect is the effect of a fault on a link or a host's NIC.
+// Effect describes the effect of a fault on a link or a host's NIC.
 type Effect struct {
 	Kind        FaultKind
 	Up          bool       // for FaultDown: the link comes up
@@ -143,8 +143,8 @@ func (e *Effect) Shown() (rows keys.Table) {
 	return rows
 }
 
-// Receiver is a NIC that accepts frames below line rate, as behind a slow bus. It buffers the other frames, and pauses
-// its switch or grants fewer credits before the buffer is full. A healthy NIC accepts every frame as it arrives.
+// Receiver describes a NIC that accepts frames below line rate, as behind a slow bus. It buffers the other frames, and
+// pauses its switch or grants fewer credits before the buffer is full. A healthy NIC accepts every frame as it arrives.
 type Receiver struct {
 	Rate      units.Rate // of frames without FCS
 	Buffer    units.Bytes

@@ -9,7 +9,7 @@ import (
 type Occurrence struct {
 	At  vtime.Time
 	For vtime.Time // duration; 0: permanent
-	// Every is the time between occurrences, of which there are Times; 0: the fault occurs once. Times 0: it occurs
+	// Every sets the time between occurrences, of which there are Times; 0: the fault occurs once. Times 0: it occurs
 	// until the end of the run's duration.
 	Every vtime.Time
 	Times int

@@ -18,7 +18,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// tables are those there are, bound to defaults.
+// tables returns all tables, bound to defaults.
 func tables() map[string]keys.Table {
 	sw, balancing, host := switchagent.Default(), topologies.DefaultBalancing(), settings.DefaultHost()
 	effect := settings.NewEffect("")
@@ -28,7 +28,8 @@ func tables() map[string]keys.Table {
 	}
 }
 
-// TestTables: the defaults are in bounds, each key is declared once and after its group, and says what it means.
+// TestTables checks that the defaults are in bounds, that each key is declared once and after its group, and that it
+// has a description.
 func TestTables(t *testing.T) {
 	for name, table := range tables() {
 		if err := table.Check(); err != nil && name != "fault" { // whose kinds have no defaults
@@ -51,8 +52,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestFaults: every kind of fault has its row and says what it does; every row is of a kind, and what it gives is
-// what is read back.
+// TestFaults checks that every kind of fault has a row with a description, that every row belongs to a kind, and that
+// written values can be read back.
 func TestFaults(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	of := map[string]bool{}
@@ -108,7 +109,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// draw is a value of a row within its bounds, as text.
+// draw returns a value of a row within its bounds, as text.
 func draw(r *rand.Rand, s *keys.Key) string {
 	between := func(least, most int64) int64 { return least + r.Int64N(most-least+1) }
 	if s.Word != "" && r.IntN(4) == 0 {
@@ -138,7 +139,7 @@ func draw(r *rand.Rand, s *keys.Key) string {
 	return ""
 }
 
-// TestWrittenAndRead: what is set one by one is what a file with all of it gives, to the last bit.
+// TestWrittenAndRead checks that settings made one by one equal those of a file with all of them, to the last bit.
 func TestWrittenAndRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -174,7 +175,7 @@ func TestWrittenAndRead(t *testing.T) {
 	}
 }
 
-// TestOutside: what is out of bounds is refused where it is read and where it is made, by its path.
+// TestOutside checks that values out of bounds are refused by path, both when read and when made in Go.
 func TestOutside(t *testing.T) {
 	for _, c := range []struct {
 		edit func(s *switchagent.Settings)
@@ -233,7 +234,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestLive: thresholds and marks can change while a fabric works; what queues and buffers are made by cannot.
+// TestLive checks that thresholds and marks can change while a fabric works, and that settings from which queues and
+// buffers are built cannot.
 func TestLive(t *testing.T) {
 	live := tables()["switch"].Live()
 	for _, name := range []string{

@@ -12,11 +12,11 @@ import (
 // implement them in ebpf/c/balance.h.
 type Balancing struct {
 	Mode BalancingMode
-	// Seed is the seed of BalanceECMP's hash, from 0 to 2^32-1. OwnSeed gives each switch its own.
+	// Seed holds the seed of BalanceECMP's hash, from 0 to 2^32-1. OwnSeed gives each switch its own.
 	Seed int
 	// Fields selects the fields that BalanceECMP hashes.
 	Fields HashFields
-	// Gap is the pause in a flow after which its next packet starts another flowlet.
+	// Gap sets the pause in a flow after which its next packet starts another flowlet.
 	Gap vtime.Time
 	// RoundRobin makes BalanceSpray use the ports to a leaf in turn instead of at random.
 	RoundRobin bool
@@ -30,7 +30,7 @@ const OwnSeed = -1
 // DefaultBalancing returns the settings of a new plan: each switch hashes the 5-tuple with its own seed.
 func DefaultBalancing() Balancing { return Balancing{Seed: OwnSeed, Gap: 50 * vtime.Microsecond} }
 
-// BalancingMode is the way a switch chooses among equal-cost ports. Its row of BalancingModes describes it.
+// BalancingMode selects the way a switch chooses among equal-cost ports. Its row of BalancingModes describes it.
 type BalancingMode uint8
 
 // Modes.

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// builderKind is a key of a topology that makes nodes and links from a few numbers.
+// builderKind describes a key of a topology that makes nodes and links from a few numbers.
 type builderKind struct {
 	key, doc string
 	roles    []role
@@ -18,7 +18,7 @@ type builderKind struct {
 	build    func(*builder)
 }
 
-// role is a role of a builder's nodes. Their names follow the pattern unless the file sets another.
+// role describes a role of a builder's nodes. Their names follow the pattern unless the file sets another.
 type role struct{ name, pattern string }
 
 var (
@@ -44,12 +44,12 @@ type builder struct {
 	*draft
 	kind                 *builderKind
 	at                   *yamlspec.Value
-	base, host, fabric   cable // host is for links to hosts, fabric for links between switches
+	base, host, fabric   cable // host: for links to hosts; fabric: for links between switches
 	hostRate, fabricRate units.Rate
 	buffer               units.Bytes
 	patterns             map[string]*string // by role
 
-	spines, leaves, rails, groups       int // rails is the number of ports of a host
+	spines, leaves, rails, groups       int // rails: number of ports of a host
 	hosts, parallel                     int // hosts of a star, leaf, group or edge switch, and links of each host
 	k, pods, edges, aggregations, cores int
 }

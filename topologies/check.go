@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// maxInterfaceName is the maximum length of a Linux network interface's name, IFNAMSIZ minus the terminating zero.
+// maxInterfaceName limits the length of a Linux network interface's name: IFNAMSIZ minus the terminating zero.
 const maxInterfaceName = 15
 
 var nodeName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)

@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// A plan from YAML: what is cabled to what, and where switches may forward.
+// ExampleParse reads a plan from YAML: its links, and the ports by which switches may forward.
 func ExampleParse() {
 	plan, err := topologies.Parse("rack.yaml", []byte(`
 name: rack
@@ -29,7 +29,7 @@ leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}
 	// leaf0-eth4 to spine1: 40Gbps
 }
 
-// A mistake is told with its place and what it may mean.
+// ExampleParse_mistake shows that a mistake is reported with its position and a suggestion.
 func ExampleParse_mistake() {
 	_, err := topologies.Parse("rack.yaml", []byte("name: rack\nrate: 40Gbps\ndelay: 1us\nstar: {host: 4}\n"))
 	fmt.Println(err)

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Hash is the rule by which switches choose one of several equal-cost ports for a flow.
+// Hash selects the rule by which switches choose one of several equal-cost ports for a flow.
 type Hash uint8
 
 const (
-	// HashOwn is pausenet's hash over the addresses and the UDP source port that the flow's NIC chose.
+	// HashOwn selects pausenet's hash over the addresses and the UDP source port that the flow's NIC chose.
 	HashOwn Hash = iota
-	// HashHPCC is the hash of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control,
+	// HashHPCC selects the hash of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control,
 	// simulation/scratch/third.cc and switch-node.cc) over the simulator's addresses and ports, with its order of next
 	// hops.
 	HashHPCC

@@ -22,7 +22,8 @@ func hpccPlan(t testing.TB, text string) (*Plan, error) {
 	return Parse("test.yaml", []byte(fmt.Sprintf("name: imported\nframing: ns3\nhpcc: %q\n", path)))
 }
 
-// fat is the simulator's fat.txt, by its rule: 320 hosts, 20 ToR, 20 aggregation and 16 core switches, in this order.
+// fat returns the simulator's fat.txt, by its rule: 320 hosts, 20 ToR, 20 aggregation and 16 core switches, in this
+// order.
 func fat() string {
 	var b strings.Builder
 	b.WriteString("376 56 480\n")
@@ -84,7 +85,8 @@ func TestHPCCTopology(t *testing.T) {
 	}
 }
 
-// TestHPCCWords: lines have no meaning, times may be bare seconds, and what comes after the last link is not read.
+// TestHPCCWords checks that line breaks have no meaning, that times may be bare seconds, and that text after the last
+// link is ignored.
 func TestHPCCWords(t *testing.T) {
 	p, err := hpccPlan(t, "3 1 2 1 0 1 40Gb/s\n0.000002 0 2 1\n25000Mbps 0.001ms 0.0 and so on\n")
 	if err != nil {

@@ -17,7 +17,7 @@ type Pair struct{ From, To uint8 }
 // Back returns the pair for packets in the opposite direction.
 func (p Pair) Back() Pair { return Pair{p.To, p.From} }
 
-// Ends is the set of a flow's ends whose interface the scenario names.
+// Ends represents the set of a flow's ends whose interface the scenario names.
 type Ends uint8
 
 // Bits of Ends.
@@ -48,8 +48,8 @@ func (p *Plan) setInterfaces() {
 func (p *Plan) SinglePort() bool { return len(p.Interfaces) == len(p.Hosts) }
 
 // Interface returns the index of a host's interface, given its position among the host's ports.
-func (p *Plan) Interface(host NodeID, place uint8) int {
-	return p.Ports[p.Nodes[host].Ports[place]].Interface
+func (p *Plan) Interface(host NodeID, position uint8) int {
+	return p.Ports[p.Nodes[host].Ports[position]].Interface
 }
 
 // Address returns the address of a host's port; it is invalid for a switch's port.
@@ -89,16 +89,16 @@ func (p *Plan) HostRate(host NodeID) (sum units.Rate) {
 
 // EndName returns the name of a host's port in specs and messages: the host's name, with the port's number if the host
 // has several ("h0.2").
-func (p *Plan) EndName(host NodeID, place uint8) string {
+func (p *Plan) EndName(host NodeID, position uint8) string {
 	n := &p.Nodes[host]
 	if len(n.Ports) == 1 {
 		return n.Name
 	}
-	return n.Name + "." + strconv.Itoa(int(place)+1)
+	return n.Name + "." + strconv.Itoa(int(position)+1)
 }
 
 // End returns the host and the position of its port for a name: "h0.2", or the interface's own name, "h0-eth2".
-func (p *Plan) End(name string) (host NodeID, place uint8, err error) {
+func (p *Plan) End(name string) (host NodeID, position uint8, err error) {
 	cut := strings.LastIndex(name, ".")
 	skip := len(".")
 	if cut < 0 {
@@ -204,39 +204,39 @@ func (p *Plan) allPairs(source, destination NodeID) (pairs []Pair) {
 	return pairs
 }
 
-// HostRoute is a host's route: the port for the addresses of a prefix.
+// HostRoute represents a host's route: the port for the addresses of a prefix.
 type HostRoute struct {
-	To    netip.Prefix
-	Place uint8
+	To       netip.Prefix
+	Position uint8 // of the port among the host's, from 0
 }
 
 // RoutesOf returns the routes by which programs on a host with several ports reach other addresses: by the port with
 // the destination's number, or otherwise the first connected port. Addresses reached by the first port need no route.
 func (p *Plan) RoutesOf(host NodeID) (routes []HostRoute) {
 	own := p.Nodes[host].Ports
-	placeTo := func(to int) int {
+	positionTo := func(to int) int {
 		far := &p.Ports[p.Interfaces[to]]
-		place := far.Number - 1
-		if far.Node == host || place < len(own) && p.Joined(p.Ports[own[place]].Interface, to) {
-			return min(place, len(own)-1)
+		position := far.Number - 1
+		if far.Node == host || position < len(own) && p.Joined(p.Ports[own[position]].Interface, to) {
+			return min(position, len(own)-1)
 		}
-		for place, id := range own {
+		for position, id := range own {
 			if p.Joined(p.Ports[id].Interface, to) {
-				return place
+				return position
 			}
 		}
 		return 0
 	}
 	for first := 0; first < len(p.Interfaces); {
-		place, end := placeTo(first), first+1
-		for end < len(p.Interfaces) && placeTo(end) == place {
+		position, end := positionTo(first), first+1
+		for end < len(p.Interfaces) && positionTo(end) == position {
 			end++
 		}
-		for place > 0 && first < end { // the largest prefix that starts here and ends within the range
+		for position > 0 && first < end { // the largest prefix that starts here and ends within the range
 			bits := 0
 			for last := hostNumber(first); last>>bits&1 == 0 && last+2<<bits <= hostNumber(end); bits++ {
 			}
-			routes = append(routes, HostRoute{netip.PrefixFrom(hostAddress(first), 32-bits), uint8(place)})
+			routes = append(routes, HostRoute{netip.PrefixFrom(hostAddress(first), 32-bits), uint8(position)})
 			first += 1 << bits
 		}
 		first = end

@@ -86,7 +86,7 @@ type leafEnds struct {
 // slowest holds the host with the slowest link, and the longest time among the other hosts.
 type slowest struct {
 	node        NodeID
-	first, next vtime.Time // next is 0 while there is only one host
+	first, next vtime.Time // next: 0 while there is only one host
 }
 
 func (s *slowest) take(node NodeID, t vtime.Time) {

@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Interfaces have the MTU of their link, which is that of Ethernet unless the topology says otherwise or RoCE packets
-// need more.
+// TestInterfaceMTU checks that interfaces have the MTU of their link, which is Ethernet's unless the topology sets
+// another or RoCE packets need more.
 func TestInterfaceMTU(t *testing.T) {
 	const two = "star: {hosts: 2}\n"
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ type (
 	PortID int
 )
 
-// Kind is the kind of a node.
+// Kind selects the kind of a node.
 type Kind uint8
 
 // Kinds of nodes.
@@ -79,7 +79,7 @@ func (f Framing) String() string {
 	return "ethernet"
 }
 
-// Plan is a resolved topology. It is immutable; treat every slice as read-only.
+// Plan represents a resolved topology. It is immutable; treat every slice as read-only.
 type Plan struct {
 	Name        string
 	Description string
@@ -96,7 +96,7 @@ type Plan struct {
 	IP         wire.Version // version of IP that carries RoCE packets
 	Spread     bool         // hosts give the packets of a flow several source ports, which switches may hash
 	MTU        int          // payload bytes of a full RoCE packet
-	// InterfaceMTU is the largest MTU of the interfaces, in bytes of an IP packet; a full RoCE packet fits any of
+	// InterfaceMTU holds the largest MTU of the interfaces, in bytes of an IP packet; a full RoCE packet fits any of
 	// them.
 	InterfaceMTU int
 	Commands     []Command // for the shell of a live fabric
@@ -110,7 +110,7 @@ type Plan struct {
 	oversubscription float64
 }
 
-// Node is a host or a switch.
+// Node represents a host or a switch.
 type Node struct {
 	ID     NodeID
 	Name   string
@@ -124,7 +124,7 @@ type Node struct {
 	Programs *Programs // environment of the node's programs on a live fabric; nil: only the machine's files
 }
 
-// Port is one end of a link.
+// Port represents one end of a link.
 type Port struct {
 	ID     PortID
 	Node   NodeID
@@ -139,17 +139,17 @@ type Port struct {
 
 	Interface int // of a host's port: index of Plan.Interfaces; -1 for a switch's
 
-	// Breakout is the number of ports into which the physical port is split, and Lane the position of this one, from
+	// Breakout holds the number of ports into which the physical port is split, and Lane the position of this one, from
 	// 0; Breakout 0: it is not split.
 	Breakout, Lane uint8
 }
 
-// Link is a cable between two ports.
+// Link represents a cable between two ports.
 type Link struct {
 	A, B   PortID
 	Rate   units.Rate
 	Delay  vtime.Time // propagation, one way
-	Weight int        // share of flows among equal-cost links; default 1
+	Weight int        // fraction of flows among equal-cost links; default 1
 }
 
 // Routes holds the shortest paths: for each switch and interface of a host, the egress ports. All interfaces at a
@@ -159,7 +159,7 @@ type Routes struct {
 	// Groups holds the distinct sets of equal-cost ports, each in ascending order or in HashHPCC's. A port of a link
 	// with a higher weight occurs several times.
 	Groups [][]PortID
-	// Leaves is the number of leaves, the switches with hosts. They are numbered in the order of their indexes.
+	// Leaves counts the leaves, the switches with hosts. They are numbered in the order of their indexes.
 	Leaves int
 	// Leaf holds the leaf of each interface, by its index.
 	Leaf []int32

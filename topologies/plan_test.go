@@ -40,7 +40,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The DCON testbed is what the paper's figures rest on: it is pinned here, address by address.
+// TestDCONTestbed pins the DCON testbed, on which the paper's figures depend, address by address.
 func TestDCONTestbed(t *testing.T) {
 	p, err := Builtin("dcon-testbed")
 	if err != nil {
@@ -237,7 +237,7 @@ func TestLargestFabric(t *testing.T) {
 	}
 }
 
-// TestTooManyLinks: what would have too many links is refused before they are made.
+// TestTooManyLinks checks that a topology with too many links is refused before they are created.
 func TestTooManyLinks(t *testing.T) {
 	for text, want := range map[string]string{
 		"leafspine: {spines: 2000, leaves: 2000, hosts_per_leaf: 1}":                          "4002000 links",
@@ -289,8 +289,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// A packet of 1000 B of payload is a frame of 1058 B here and one of 1048 B in the simulators, which have none below
-// 60.
+// TestCounted checks that a packet of 1000 B of payload is a frame of 1058 B here and one of 1048 B in the simulators,
+// which have no frame below 60 B.
 func TestCounted(t *testing.T) {
 	for _, c := range []struct{ frame, ethernet, ns3 int }{
 		{1058, 1058, 1048},
@@ -396,8 +396,8 @@ func TestLinksByName(t *testing.T) {
 	}
 }
 
-// TestBreakout: each part of a port is a port of its share of the rate, and a spec says which parts belong together by
-// their order.
+// TestBreakout checks that each part of a split port has its share of the rate, and that the order of links determines
+// which parts belong together.
 func TestBreakout(t *testing.T) {
 	p, err := Parse("x.yaml", []byte("nodes: [{name: s0..s1, kind: switch}, {name: h0..h5, kind: host}]\n"+
 		"links: [{from: s0, to: h0..h5, rate: 400Gbps, breakout: 4}, {from: s0, to: s1}, {from: s1, to: h0}]"))

@@ -17,10 +17,10 @@ import (
 // Programs describes the environment of a node's programs in a live fabric: files, variables, commands and access to
 // the machine. A run has no programs. The zero value gives programs the machine's files and no access to its network.
 type Programs struct {
-	// Image is the source of the node's files: a root folder, or a container image (package orchestrator/image). Changes
-	// by programs are private to the node. nil: the machine's files.
+	// Image names the source of the node's files: a root folder, or a container image (package orchestrator/image).
+	// Changes by programs are private to the node. nil: the machine's files.
 	Image *Text `json:"image,omitempty"`
-	// Mounts are mounted over the node's files, parents before their children.
+	// Mounts lists mounts over the node's files, parents before their children.
 	Mounts []Mount   `json:"mounts,omitempty"`
 	Env    []Text    `json:"env,omitempty"`  // "NAME=value", sorted
 	Exec   []Text    `json:"exec,omitempty"` // command lines for sh, executed in order as the fabric starts
@@ -30,7 +30,7 @@ type Programs struct {
 	nat *yamlspec.Value // nil: the file does not set nat
 }
 
-// OutsideGateway is the address by which hosts reach the machine's network, and of the machine's name server. It
+// OutsideGateway holds the address by which hosts reach the machine's network, and of the machine's name server. It
 // belongs to a range for device tests (RFC 2544, section C.2.2), which no network routes.
 var OutsideGateway = netip.MustParseAddr("198.19.255.254")
 
@@ -48,21 +48,21 @@ func (p *Plan) WithNAT() *Plan {
 	return &q
 }
 
-// Text is a text in a file with its position.
+// Text holds a text in a file with its position.
 type Text struct {
 	Text string
-	Place
+	Position
 }
 
 // MarshalText returns the text without its position.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
 
-// Place is a position in a file.
-type Place struct{ at *yamlspec.Value }
+// Position holds a position in a file.
+type Position struct{ at *yamlspec.Value }
 
 // Refuse reports a mistake at the position that shows only when a fabric starts. The error holds all mistakes reported
 // for the file since it was read.
-func (p Place) Refuse(format string, args ...any) error {
+func (p Position) Refuse(format string, args ...any) error {
 	if p.at == nil {
 		return fmt.Errorf(format, args...)
 	}
@@ -71,14 +71,14 @@ func (p Place) Refuse(format string, args ...any) error {
 }
 
 // String returns the file and the line.
-func (p Place) String() string {
+func (p Position) String() string {
 	if p.at == nil {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d", p.at.File(), p.at.Line())
 }
 
-// MountKind is the kind of a mount.
+// MountKind names the kind of a mount.
 type MountKind string
 
 // Kinds of mounts.
@@ -88,13 +88,13 @@ const (
 	Overlay MountKind = "overlay" // a folder of the machine; changes are private to the node, in memory
 )
 
-// Mount is a mount on a node.
+// Mount describes a mount on a node.
 type Mount struct {
 	Kind     MountKind `json:"kind"`
 	Source   string    `json:"source,omitempty"` // for a bind: an absolute path
 	Target   string    `json:"target"`           // an absolute path, clean
 	ReadOnly bool      `json:"read_only,omitempty"`
-	Place    `json:"-"`
+	Position `json:"-"`
 }
 
 // Forward forwards a port of the machine to a port of a host.
@@ -102,14 +102,14 @@ type Forward struct {
 	Machine  netip.AddrPort `json:"machine"`
 	Port     uint16         `json:"port"` // of the host
 	Protocol string         `json:"protocol"`
-	Place    `json:"-"`
+	Position `json:"-"`
 }
 
-// Command is a user-defined verb for the shell of a live fabric.
+// Command describes a user-defined verb for the shell of a live fabric.
 type Command struct {
-	Name  string   `json:"name"`
-	Lines []string `json:"lines"`
-	Place `json:"-"`
+	Name     string   `json:"name"`
+	Lines    []string `json:"lines"`
+	Position `json:"-"`
 }
 
 var (
@@ -157,7 +157,7 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 				"then write image: FOLDER", v.Raw(),
 				v.Raw())
 		} else if path, ok := hostPath(v); ok {
-			p.Image = &Text{path, Place{v}}
+			p.Image = &Text{path, Position{v}}
 		}
 	}
 	for _, v := range m.Get("binds").Items() {
@@ -167,7 +167,7 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 		for _, v := range m.Get(string(kind)).Items() {
 			path := ""
 			if v.String(&path) && target(v, &path) {
-				p.mount(Mount{Kind: kind, Target: path, Place: Place{v}})
+				p.mount(Mount{Kind: kind, Target: path, Position: Position{v}})
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 		if name := key.Raw(); !variableName.MatchString(name) {
 			key.Errorf("%q is not a valid variable name: use letters, digits and _, and no digit first", name)
 		} else if v.String(&value) {
-			p.Env = append(p.Env, Text{name + "=" + value, Place{v}})
+			p.Env = append(p.Env, Text{name + "=" + value, Position{v}})
 		}
 	})
 	for _, v := range m.Get("exec").Items() {
@@ -186,7 +186,7 @@ func (p *Programs) decode(m *yamlspec.Mapping, single bool) *Programs {
 				v.Errorf("the command is empty: write one for sh, such as iperf3 -s -D")
 				continue
 			}
-			p.Exec = append(p.Exec, Text{line, Place{v}})
+			p.Exec = append(p.Exec, Text{line, Position{v}})
 		}
 	}
 	p.nat = m.Get("nat")
@@ -255,7 +255,7 @@ func decodeBind(v *yamlspec.Value, p *Programs) {
 		v.Errorf("%q: write a bind as SOURCE:TARGET or SOURCE:TARGET:ro, such as ./site:/var/www:ro", text)
 		return
 	}
-	b := Mount{Kind: Bind, Source: fromFolder(v, parts[0]), Target: parts[1], Place: Place{v}}
+	b := Mount{Kind: Bind, Source: fromFolder(v, parts[0]), Target: parts[1], Position: Position{v}}
 	if len(parts) == 3 {
 		switch parts[2] {
 		case "ro":
@@ -335,7 +335,7 @@ func decodeForward(v *yamlspec.Value) (f Forward, ok bool) {
 	if f.Machine, err = netip.ParseAddrPort(from); err != nil || f.Machine.Port() == 0 {
 		return wrong()
 	}
-	f.Place = Place{v}
+	f.Position = Position{v}
 	return f, true
 }
 
@@ -426,7 +426,7 @@ func (d *draft) decodeDefaults(m *yamlspec.Mapping) {
 // decodeCommands reads verbs for the shell: {flap: [link leaf0 spine0 down, link leaf0 spine0 up]}.
 func (d *draft) decodeCommands(v *yamlspec.Value) {
 	v.Mapping().All(func(key, lines *yamlspec.Value) {
-		c := Command{Name: key.Raw(), Place: Place{key}}
+		c := Command{Name: key.Raw(), Position: Position{key}}
 		if !commandName.MatchString(c.Name) {
 			key.Errorf("%q: a command's name must start with a letter and have only letters, digits, _ and -", c.Name)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestPrograms: what all nodes, all of a kind, all of a group and a node itself have is put together; the nearest
-// counts, lists grow.
+// TestPrograms checks that the settings for all nodes, all of a kind, all of a group and a single node are combined:
+// the most specific takes precedence, and lists are appended.
 func TestPrograms(t *testing.T) {
 	plan, err := topologies.Parse("/lab/pod.yaml", []byte(`
 star: {hosts: 3}
@@ -54,7 +54,8 @@ commands: {flap: [link h0 s0 down, link h0 s0 up], both: "nodes\nnet\n"}
 	}
 }
 
-// TestGroupsRefused: groups that are not there, that nobody is in, or that say nothing or what their nodes cannot have.
+// TestGroupsRefused checks that groups are refused if they are undefined, unused or empty, or have settings that their
+// nodes cannot have.
 func TestGroupsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"groups: {a: {nat: true}}": `x.yaml:2:10: group "a" has no nodes: write group: a in an entry of nodes, or in change_nodes`,

@@ -119,12 +119,12 @@ func checkPorts(t *rapid.T, p *topologies.Plan) {
 			int(a[1])<<16+int(a[2])<<8+int(a[3]) != i+1 || p.Interface(id, 0) != i {
 			t.Fatalf("host %d is %+v", i, n)
 		}
-		for place, port := range n.Ports {
-			if host, at, err := p.End(fmt.Sprintf("%s.%d", n.Name, place+1)); err != nil || host != id || int(at) != place {
-				t.Fatalf("end %d of %s is %d of node %d, %v", place, n.Name, at, host, err)
+		for position, port := range n.Ports {
+			if host, at, err := p.End(fmt.Sprintf("%s.%d", n.Name, position+1)); err != nil || host != id || int(at) != position {
+				t.Fatalf("end %d of %s is %d of node %d, %v", position, n.Name, at, host, err)
 			}
-			if to := p.Interface(id, uint8(place)); p.Interfaces[to] != port || p.Ports[port].Interface != to {
-				t.Fatalf("interface %d of %s is port %d", place, n.Name, p.Interfaces[to])
+			if to := p.Interface(id, uint8(position)); p.Interfaces[to] != port || p.Ports[port].Interface != to {
+				t.Fatalf("interface %d of %s is port %d", position, n.Name, p.Interfaces[to])
 			}
 		}
 	}
@@ -143,8 +143,8 @@ func checkPorts(t *rapid.T, p *topologies.Plan) {
 	}
 }
 
-// checkRoutes compares the routes with distances found by Floyd and Warshall's algorithm, which has nothing in common
-// with how they are computed.
+// checkRoutes compares the routes with distances found by Floyd and Warshall's algorithm, which is independent of the
+// code that computes routes.
 func checkRoutes(t *rapid.T, p *topologies.Plan) {
 	const far = 1 << 20
 	n := len(p.Nodes)

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRoutesOver: without some links every switch has just those ports to a host that lie on a shortest path of what is
-// left, by Floyd and Warshall.
+// TestRoutesOver checks that without some links every switch has exactly the ports to a host that lie on a shortest
+// path of the rest, by Floyd and Warshall.
 func TestRoutesOver(t *testing.T) {
 	var plans []*Plan
 	for _, spec := range []string{

@@ -120,9 +120,9 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	return r
 }
 
-// alikeLeaf is a leaf switch that others are like: they have links to the same switches. The rest of the fabric then
-// forwards to each of them by the same ports, except that their neighbours use the links to them. So one search serves
-// all leaves of a pod.
+// alikeLeaf represents a leaf switch that others are like: they have links to the same switches. The rest of the fabric
+// then forwards to each of them by the same ports, except that their neighbours use the links to them. So one search
+// serves all leaves of a pod.
 type alikeLeaf struct {
 	sw   int32 // index among the switches
 	leaf int
@@ -184,7 +184,7 @@ func (p *Plan) Weighted() bool {
 	return slices.ContainsFunc(p.Links, func(l Link) bool { return l.Weight > 1 })
 }
 
-// fabricLink is a link from one switch to another.
+// fabricLink represents a link from one switch to another.
 type fabricLink struct {
 	port PortID
 	peer int32 // index among the switches

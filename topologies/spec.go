@@ -31,7 +31,7 @@ const (
 	maxInterfaceMTU = 9216
 )
 
-// roceHeaders is the maximum size of a RoCE packet's headers, including those of all congestion controls.
+// roceHeaders limits the size of a RoCE packet's headers, including those of all congestion controls.
 const roceHeaders = 160
 
 // Defaults of a spec.
@@ -93,7 +93,7 @@ type cable struct {
 	mtu   int // of the interfaces at its ends; 0: the default
 }
 
-// draft is a topology with resolved names that has not been checked.
+// draft represents a topology with resolved names that has not been checked.
 type draft struct {
 	name, description string
 	framing           Framing
@@ -134,7 +134,7 @@ type draftLink struct {
 	a, b int
 	cable
 	weight int // 0: the default, 1
-	// breakout is the number of ports into which a's port is split, 0: none; lane is the position of this one.
+	// breakout: number of ports into which a's port is split, 0: none; lane: position of this one
 	breakout, lane int
 	at             *yamlspec.Value
 }

@@ -12,7 +12,7 @@ import (
 // Keys returns the keys of a topology file.
 func Keys() keys.Table { return newDraft("").keys() }
 
-// keys returns the keys of a topology file, bound to what the draft reads of them at once.
+// keys returns the keys of a topology file that need no further reading, bound to the draft.
 func (d *draft) keys() keys.Table {
 	t := append(keys.Table{
 		keys.Text("name", &d.name).Usually("the file's name").Means("name of the topology"),
@@ -100,7 +100,7 @@ func count(name string, n *int, most int, doc string) keys.Key {
 	return keys.Integer(name, n).Between("1", strconv.Itoa(most)).Means(doc)
 }
 
-// pattern is what names of nodes are made of.
+// pattern matches patterns of nodes' names.
 var pattern = regexp.MustCompile(`^[^%]*%d[^%]*$`)
 
 // keys returns the keys of a builder: its own, and those that all have.
@@ -216,7 +216,7 @@ func (l *linkEntry) keys() keys.Table {
 		})
 }
 
-// changeKeys returns the keys that change a link. A key that is absent leaves what it names as it is.
+// changeKeys returns the keys that change a link. An absent key changes nothing.
 func (l *linkEntry) changeKeys() keys.Table {
 	return append(l.keysUsually("as it is"), l.weightKey().Usually("as it is"))
 }
@@ -226,7 +226,7 @@ func (l *linkEntry) weightKey() keys.Key {
 		Usually("1")
 }
 
-// keys returns the keys of what programs on nodes find; single says that they are of one node.
+// keys returns the keys of the environment of programs; single is true for that of one node.
 func (p *Programs) keys(single bool) keys.Table {
 	texts := func(name, doc string) keys.Key {
 		return keys.Other(name, "list of texts", func() keys.Schema { return keys.ListOf(keys.String) }).Means(doc)

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// LinkClass is a kind of cable: the links of one rate and delay.
+// LinkClass describes a kind of cable: the links of one rate and delay.
 type LinkClass struct {
 	Rate  units.Rate
 	Delay vtime.Time

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// View is a plan for programs, with names instead of indexes and units in the names of the JSON fields.
+// View represents a plan in structured output, with names instead of indexes and units in the names of the JSON fields.
 type View struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description,omitempty"`
@@ -40,14 +40,14 @@ type LinkView struct {
 	B     string     `json:"b"`
 	Rate  units.Rate `json:"rate_bps"`
 	Delay float64    `json:"delay_ns"`
-	// Weight is the share of flows among equal-cost links; absent: 1.
+	// Weight holds the fraction of flows among equal-cost links; absent: 1.
 	Weight int `json:"weight,omitempty"`
-	// Breakout is the number of ports into which A's physical port is split, and Lane A's position among them, from 0;
-	// absent: it is not split.
+	// Breakout holds the number of ports into which A's physical port is split, and Lane A's position among them, from
+	// 0; absent: it is not split.
 	Breakout int  `json:"breakout,omitempty"`
 	Lane     *int `json:"lane,omitempty"`
-	// InterfaceMTU is the MTU of the interfaces at its ends, if programs on a live fabric would find another than 1500
-	// bytes.
+	// InterfaceMTU holds the MTU of the interfaces at its ends, if programs on a live fabric would find another than
+	// 1500 bytes.
 	InterfaceMTU int `json:"interface_mtu_bytes,omitempty"`
 }
 

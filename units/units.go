@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Unit is a unit in which output gives a quantity.
+// Unit represents a unit in which output gives a quantity.
 type Unit struct {
 	Name string
 	Size float64 // in the base unit
@@ -39,7 +39,8 @@ func unitsOfTime() []Unit {
 	return all
 }
 
-// Largest returns the largest unit that leaves v, which is in the base unit, a whole part, or the base unit if none does.
+// Largest returns the largest unit that leaves v, which is in the base unit, a whole part, or the base unit if none
+// does.
 func Largest(all []Unit, v float64) Unit {
 	largest := all[0]
 	for _, u := range all[1:] {
@@ -50,7 +51,7 @@ func Largest(all []Unit, v float64) Unit {
 	return largest
 }
 
-// Rate is a data rate in bits per second.
+// Rate represents a data rate in bits per second.
 type Rate int64
 
 // Rates.
@@ -98,7 +99,7 @@ func (r Rate) String() string { return exactly(int64(r), Rates) }
 // MarshalJSON encodes r as a number of bits per second.
 func (r Rate) MarshalJSON() ([]byte, error) { return json.Marshal(int64(r)) }
 
-// Bytes is a size in bytes.
+// Bytes represents a size in bytes.
 type Bytes int64
 
 // Sizes.

@@ -204,7 +204,7 @@ func TestTimeForAndBytesIn(t *testing.T) {
 	})
 }
 
-// Nothing makes the parser panic; what it takes is neither negative nor infinite, and what it prints it takes again.
+// FuzzParse checks that the parser never panics, accepts no negative or infinite value, and accepts its own output.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"40Gbps", "320KB", "5us", "1e9", "1e-3 G", "1_000", "-1", ".", "e", "1e", "5µs", "+",

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Time is a point in virtual time, or a span of it, in picoseconds.
+// Time represents a point in virtual time, or a span of it, in picoseconds.
 type Time int64
 
 // Spans.
@@ -31,7 +31,7 @@ var Units = []struct {
 	Span Time
 }{{"ps", Picosecond}, {"ns", Nanosecond}, {"us", Microsecond}, {"ms", Millisecond}, {"s", Second}}
 
-// Never is later than every event.
+// Never is later than the time of any event.
 const Never Time = math.MaxInt64
 
 // Nanoseconds returns t in whole nanoseconds, rounded down.

@@ -39,7 +39,7 @@ func (s *Sweep) overwrittenIn(loaded string) error {
 	paths := make([][]string, len(s.Parameters))
 	for i, p := range s.Parameters {
 		root = scenario.ReachTopology(root, filepath.Dir(loaded), p.Path)
-		paths[i] = root.Places(p.Path)
+		paths[i] = root.Paths(p.Path)
 	}
 	for i, p := range s.Parameters {
 		for k := i + 1; k < len(s.Parameters); k++ {

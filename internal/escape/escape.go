@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Obeyed reports whether a character does something instead of being seen: a control of ASCII (C0, DEL) or ISO 6429
-// (C1), or one that turns the direction of what follows.
+// Obeyed reports whether a character has an effect instead of being shown: a control of ASCII (C0, DEL) or ISO 6429
+// (C1), or one that changes the direction of the following text.
 func Obeyed(r rune) bool {
 	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
@@ -28,7 +28,7 @@ func Line(text string) string {
 	return b.String()
 }
 
-// number is a number with a sign and a unit, which spreadsheets read as a text or a number.
+// number matches a number with a sign and a unit, which spreadsheets read as a text or a number.
 var number = regexp.MustCompile(`^[+-]?[0-9.]+[A-Za-z/%]*$`)
 
 // Cell returns a text in one line that no spreadsheet takes for a formula.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Folder is an open folder for writing files. It remains the folder that was opened, whatever its name refers to
-// later, and it writes only new files: never into something that another user has put under a file's name, such as a
+// Folder represents an open folder for writing files. It remains the folder that was opened, whatever its name refers
+// to later, and it writes only new files: never into something that another user has put under a file's name, such as a
 // link or a pipe. It is safe for concurrent use.
 type Folder struct {
 	root *os.Root
@@ -91,7 +91,7 @@ func (f *Folder) Write(name string, data []byte) error {
 	return file.Close()
 }
 
-// beforeRename is called after a file is written and before it is renamed. Tests end the process there.
+// beforeRename runs after a file is written and before it is renamed. Tests end the process there.
 var beforeRename = func() {}
 
 // Remove removes the named files, or anything else of these names except folders that are not empty. Missing names

@@ -73,7 +73,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestFailedWrite: what cannot be written leaves what was there, and the user's names in the message.
+// TestFailedWrite checks that a failed write leaves the old file, and that the message has the user's names.
 func TestFailedWrite(t *testing.T) {
 	base := t.TempDir()
 	f := open(t, base, base)
@@ -91,8 +91,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestPlantedLinks: a link under the name of a file that is to be written is replaced, and what it leads to is as it
-// was.
+// TestPlantedLinks checks that a link under the name of a file to write is replaced, and that its target does not
+// change.
 func TestPlantedLinks(t *testing.T) {
 	base, precious := t.TempDir(), filepath.Join(t.TempDir(), "precious")
 	must(t, os.WriteFile(precious, []byte("precious"), 0o600))
@@ -118,7 +118,7 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// TestFolderThatLeadsOut: below what the user named, no link leads out of it.
+// TestFolderThatLeadsOut checks that no link below the user's folder leads out of it.
 func TestFolderThatLeadsOut(t *testing.T) {
 	base, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.Symlink(elsewhere, filepath.Join(base, "scenario")); err != nil {
@@ -141,7 +141,7 @@ func TestFolderThatLeadsOut(t *testing.T) {
 	}
 }
 
-// TestFolderStays: a folder that is opened stays the same, whatever its name comes to stand for.
+// TestFolderStays checks that an open folder stays the same, whatever its name refers to later.
 func TestFolderStays(t *testing.T) {
 	base, elsewhere := t.TempDir(), t.TempDir()
 	f := open(t, base, filepath.Join(base, "run"))

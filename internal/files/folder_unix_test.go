@@ -40,8 +40,8 @@ func TestPlantedPipes(t *testing.T) {
 	}
 }
 
-// TestLockOfOthers: a lock on the folder itself, which anybody who can read it may take, keeps nobody from it; the
-// lock's own file nobody else can open.
+// TestLockOfOthers checks that a lock on the folder itself, which any reader can take, blocks nobody, and that nobody
+// else can open the lock file.
 func TestLockOfOthers(t *testing.T) {
 	testenv.NeedRoot(t)
 	base, err := os.MkdirTemp("", "pausenet-open")
@@ -92,7 +92,7 @@ func TestLockOfOthers(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// asNobody is a shell's command under a user who may do nothing.
+// asNobody returns a shell's command that runs as a user without any rights.
 func asNobody(command string) *exec.Cmd {
 	c := exec.Command("sh", "-c", command)
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -115,8 +115,7 @@ func TestLinkOfAnother(t *testing.T) {
 	open(t, link, link)
 }
 
-// TestCreate: what a user names to be written as it comes is a new file; a link that somebody has put there leads
-// nowhere.
+// TestCreate checks that a file named by the user is created anew, and that a planted link is not followed.
 func TestCreate(t *testing.T) {
 	base, precious := t.TempDir(), filepath.Join(t.TempDir(), "precious")
 	must(t, os.WriteFile(precious, []byte("precious"), 0o600))
@@ -153,8 +152,8 @@ func TestCreate(t *testing.T) {
 	must(t, reader.Close())
 }
 
-// TestPipeOfAnother: root writes into no pipe that somebody else has put in a file's place, nor into one by somebody
-// else's link.
+// TestPipeOfAnother checks that root writes neither into another user's pipe under a file's name, nor by another user's
+// link.
 func TestPipeOfAnother(t *testing.T) {
 	testenv.NeedRoot(t)
 	base := t.TempDir()
@@ -169,7 +168,8 @@ func TestPipeOfAnother(t *testing.T) {
 	}
 }
 
-// TestOutput: what the program was started with open is written to, and its name in /dev stays what it is.
+// TestOutput checks that a descriptor open at the program's start is written to, and that its name in /dev stays a
+// link.
 func TestOutput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	file, err := os.Create(path)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Schema is the version of the JSON files that pausenet writes. It increases when a key is removed or changes its
+// Schema holds the version of the JSON files that pausenet writes. It increases when a key is removed or changes its
 // meaning; new keys do not change it.
 const Schema = 1
 
@@ -25,7 +25,7 @@ func FormatJSON(v any) ([]byte, error) {
 	return append(fmt.Appendf(nil, "{\n  \"schema\": %d,\n", Schema), append(rest, '\n')...), nil
 }
 
-// schemaKey is the schema key as FormatJSON writes it.
+// schemaKey matches the schema key as FormatJSON writes it.
 var schemaKey = regexp.MustCompile(`^\s*\{\s*"schema": (\d+),`)
 
 // CheckSchema returns an error for a JSON file of a later schema. Files from before schemas existed have none.

@@ -2,7 +2,7 @@ package files
 
 import "fmt"
 
-// LockName is the name of a folder's lock file.
+// LockName names a folder's lock file.
 const LockName = ".lock"
 
 // LockedError means that another process has locked a folder.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock is a lock of a folder for this process. It locks a file in the folder that no other user can open, because
-// anyone who can read a folder could lock the folder itself.
+// Lock represents a lock of a folder for this process. It locks a file in the folder that no other user can open,
+// because anyone who can read a folder could lock the folder itself.
 type Lock struct {
 	folder *Folder
 	file   *os.File
@@ -65,7 +65,7 @@ func (f *Folder) openLock() (*os.File, error) {
 	return file, f.named(err)
 }
 
-// isLock reports whether a file that is locked is the one that the folder has.
+// isLock reports whether a locked file is still the folder's lock file.
 func (f *Folder) isLock(file *os.File) bool {
 	own, err := file.Stat()
 	if err != nil || !own.Mode().IsRegular() {

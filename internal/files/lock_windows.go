@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Lock is a lock of a folder for this process.
+// Lock represents a lock of a folder for this process.
 type Lock struct{ file *os.File }
 
 // Lock locks the folder for this process, until it ends or calls Release. The lock file remains, because Windows

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// WriteWhole returns Folder.Write for a file that the user named. It replaces a link, and refuses what is there and
-// no file, such as a device. Of standard output, or another descriptor that the program was started with, it is what
-// is written next.
+// WriteWhole does the work of Folder.Write for a file that the user named. It replaces a link, and refuses an existing
+// name that is not a file, such as a device. If the name is standard output, or another descriptor open at the
+// program's start, it writes the data there.
 func WriteWhole(path string, data []byte) error {
 	if isOutput(path) {
 		f, err := openStream(path)
@@ -57,8 +57,8 @@ func inFolderOf(path string, write func(f *Folder, name string) error) error {
 	return errors.Join(write(f, filepath.Base(path)), f.Close())
 }
 
-// isOutput reports whether a name means something that the program was started with open. It is a link in /dev,
-// which must stay one.
+// isOutput reports whether a name refers to a descriptor open at the program's start. The name is a link in /dev, which
+// must stay one.
 func isOutput(name string) bool {
 	name = filepath.ToSlash(filepath.Clean(name))
 	return name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/") ||

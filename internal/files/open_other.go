@@ -2,5 +2,5 @@
 
 package files
 
-// There are no pipes among the files there, and a link is looked for before a file is opened.
+// These systems have no pipes among files, and links are checked before a file is opened.
 const noWait, noLink = 0, 0

@@ -86,11 +86,11 @@ func all(from *os.File, path string, kind Kind) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// StandardInput is the name for standard input on the command line.
+// StandardInput names standard input on the command line.
 const StandardInput = "-"
 
-// IsStream reports whether a name refers to something that the program was started with: its standard input, or a
-// descriptor such as that of a shell's <(command). It can be read once.
+// IsStream reports whether a name refers to a stream open at the program's start: its standard input, or a descriptor
+// such as that of a shell's <(command). It can be read once.
 func IsStream(name string) bool {
 	if name == StandardInput {
 		return true
@@ -99,8 +99,8 @@ func IsStream(name string) bool {
 	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
 
-// Input returns the content of a name on the command line: a file's, as by Read, or a stream's up to its end, for
-// which it waits.
+// Input returns the content of a name on the command line: a file's, as by Read, or a stream's up to its end, for which
+// it waits.
 func Input(name string, kind Kind) ([]byte, error) {
 	if !IsStream(name) {
 		return Read(name, kind)

@@ -83,7 +83,7 @@ func TestIsStream(t *testing.T) {
 	}
 }
 
-// TestInput: what is piped in is read up to its bound, and no further.
+// TestInput checks that piped input is read up to its limit, and no further.
 func TestInput(t *testing.T) {
 	for _, c := range []struct {
 		size int

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestNoFile: what is no file is refused at once. Whoever opens a pipe that nobody writes into, as any program does,
-// waits for ever, and so would this test.
+// TestNoFile checks that anything but a file is refused at once. Opening a pipe without a writer would block for ever,
+// and so would this test.
 func TestNoFile(t *testing.T) {
 	folder := testenv.ShortDir(t)
 	pipe, socket := filepath.Join(folder, "pipe"), filepath.Join(folder, "socket")

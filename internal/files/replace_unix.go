@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace is like Write, but keeps the file open for later changes in place.
+// Replace does the work of Write, but keeps the file open for later changes in place.
 func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	file, err := f.replace(name, data)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// inFolder has this program write a file into a folder, and stop before it has its name.
+// inFolder makes the test program write a file into the named folder, and stop before the file has its name.
 const inFolder = "PAUSENET_FILES_TEST"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestForcedEnd: a process that is ended as it writes a file leaves no other beside what was there.
+// TestForcedEnd checks that a process that is ended while it writes a file leaves only the old file.
 func TestForcedEnd(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		folder := t.TempDir()
@@ -69,8 +69,8 @@ func TestForcedEnd(t *testing.T) {
 	}
 }
 
-// TestReplaceStaysOpen: what is replaced can be changed in its place, is readable by all as the umask has it, and is no
-// other's file.
+// TestReplaceStaysOpen checks that a replaced file can be changed in place, has the permissions of the umask, and is
+// not another user's file.
 func TestReplaceStaysOpen(t *testing.T) {
 	base := t.TempDir()
 	f := open(t, base, base)

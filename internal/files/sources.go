@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Sources records the files that something was read from, so that it can be read again without them. It is safe for
-// concurrent use.
+// Sources records files during reading, so that they can be read again without the originals. It is safe for concurrent
+// use.
 type Sources struct {
 	mutex sync.Mutex
 	list  []Source
 	alone bool // read only recorded files
 }
 
-// Source is a recorded file.
+// Source holds a recorded file.
 type Source struct {
 	Path   string `json:"path"` // as the user spelled it
 	Size   int64  `json:"size_bytes"`
@@ -27,7 +27,7 @@ type Source struct {
 	Base64 []byte `json:"base64,omitempty"`
 }
 
-// mostKept is the largest content that is recorded, in bytes.
+// mostKept limits the content that is recorded, in bytes.
 const mostKept = 1 << 20
 
 // Recorded returns sources that were recorded: files are read from them alone.
@@ -67,7 +67,8 @@ func (s *Sources) find(path string) *Source {
 	return nil
 }
 
-// IsFile reports whether a file can be read. Of no sources, which is what nil is, whatever is there can.
+// IsFile reports whether a file can be read. Only recorded files can be read from recorded sources; otherwise, IsFile
+// returns the result of there.
 func (s *Sources) IsFile(path string, there func(path string) bool) bool {
 	if s == nil || !s.alone {
 		return there(path)
@@ -77,7 +78,7 @@ func (s *Sources) IsFile(path string, there func(path string) bool) bool {
 	return s.find(path) != nil
 }
 
-// Read is like the function Read, and records the content; recorded sources return the recorded content.
+// Read does the work of the function Read, and records the content; recorded sources return the recorded content.
 func (s *Sources) Read(path string, kind Kind) ([]byte, error) {
 	if s == nil {
 		return Read(path, kind)

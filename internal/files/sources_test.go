@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// TestSources: what was read is read again when it is not there any more; what was too large to be kept has to be, as
-// it was; all else is not read.
+// TestSources checks that recorded files can be read when the originals no longer exist, that files too large to record
+// must exist unchanged, and that no others are read.
 func TestSources(t *testing.T) {
 	folder := t.TempDir()
 	kind := files.Kind{Name: "a test's file", Most: 4 << 20}

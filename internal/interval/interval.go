@@ -7,11 +7,12 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Estimate is the mean of a figure over repetitions, which differ in their seed alone.
+// Estimate holds the mean of a figure over repetitions that differ only in their seed.
 type Estimate struct {
 	N    int
 	Mean float64
-	// Half is half the width of the 95 % confidence interval around Mean, by Student's t; NaN for fewer than two values.
+	// Half holds half the width of the 95 % confidence interval around Mean, by Student's t; NaN for fewer than two
+	// values.
 	Half float64
 }
 

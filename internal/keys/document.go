@@ -7,14 +7,13 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// Column is a column of Markdown beside those that every table has.
+// Column describes a column of Markdown in addition to the standard ones.
 type Column struct {
 	Title string
 	Cell  func(k *Key) string
 }
 
-// Markdown returns the table as documents have it: a row for each key that says what it means. More columns come
-// before the meaning.
+// Markdown returns the table for documents: a row for each key with a description. More columns precede the meaning.
 func (t Table) Markdown(more ...Column) string {
 	var b strings.Builder
 	row := func(key, fixed, values, meaning string, cell func(Column) string) {
@@ -63,7 +62,7 @@ func Merge(all string, names []string, tables []Table) (merged Table, of Column)
 	}}
 }
 
-// values returns what a key takes.
+// values describes the values of a key.
 func (t Table) values(k *Key) string {
 	var parts []string
 	switch value := k.Value.(type) {

@@ -8,10 +8,10 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// Schema is a part of a JSON Schema (draft 2020-12).
+// Schema represents a part of a JSON Schema (draft 2020-12).
 type Schema = map[string]any
 
-// String is the schema of a text.
+// String holds the schema of a text.
 var String = Schema{"type": "string"}
 
 // Ref refers to a definition of the whole schema.
@@ -51,7 +51,7 @@ func (t Table) object(path string) Schema {
 	return all
 }
 
-// describe returns what a key takes, and what it means.
+// describe returns the schema of a key's values, with its meaning.
 func (t Table) describe(k *Key) Schema {
 	v := t.takes(k)
 	if k.Word != "" {
@@ -71,7 +71,7 @@ func (t Table) describe(k *Key) Schema {
 	return v
 }
 
-// takes returns what a key takes.
+// takes returns the schema of a key's values.
 func (t Table) takes(k *Key) Schema {
 	switch value := k.Value.(type) {
 	case *Group:

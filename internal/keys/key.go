@@ -10,30 +10,30 @@ import (
 
 // Key declares one key of a mapping in users' files: a row of a Table.
 type Key struct {
-	// Name is the path of the key from the table's mapping on: "pfc.xoff".
+	// Name holds the path of the key below the table's mapping: "pfc.xoff".
 	Name string
-	// Value is the kind of the value, bound to the variable that holds it.
+	// Value holds the kind of the value, bound to the variable that stores it.
 	Value Value
 	// Required makes the reader report a mapping without the key.
 	Required bool
-	// Presence says when the mapping must have the key, if the reader checks that: "this or `size`". Empty: as Required
-	// says.
+	// Presence describes when the mapping must have the key, if the reader checks that: "this or `size`". Empty: see
+	// Required.
 	Presence string
-	// Default is the default as documents show it; empty: what the variable holds.
+	// Default holds the default for documents; empty: the variable's value.
 	Default string
 	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
 	Min, Max string
-	// Word is a word that is allowed in place of a number, such as auto. The variable then holds WordValue.
+	// Word holds a word that is allowed in place of a number, such as auto. The variable then holds WordValue.
 	Word      string
 	WordValue int64
-	// Zero says what to do instead of writing 0, where 0 means nothing: "write auto for the least that fits".
+	// Zero holds the alternative to writing 0, if 0 has no meaning: "write auto for the least that fits".
 	Zero string
-	// Unset says that the variable's zero value means an absent key: it is within the bounds, and views omit it.
+	// Unset is true if the variable's zero value means an absent key: it is within the bounds, and views omit it.
 	Unset bool
-	// Live says that the key can be changed while a fabric runs.
+	// Live is true if the key can be changed while a fabric runs.
 	Live bool
-	// View is the name of the field in views for programs, such as "mark_red"; empty: the key's last word with its unit.
-	// A field that begins with "/" is at the top level.
+	// View holds the name of the field in structured output, such as "mark_red"; empty: the key's last word with its
+	// unit. A field that begins with "/" is at the top level.
 	View string
 	// Resolved returns the value that views show in place of the variable.
 	Resolved func() any
@@ -44,7 +44,7 @@ type Key struct {
 // Need makes the key required.
 func (k Key) Need() Key { k.Required = true; return k }
 
-// Present says when the mapping must have the key. The reader checks it.
+// Present sets the text about when the mapping must have the key. The reader checks it.
 func (k Key) Present(text string) Key { k.Presence = text; return k }
 
 // Usually sets the default as documents show it.
@@ -62,7 +62,7 @@ func (k Key) AtMost(most string) Key { k.Max = most; return k }
 // Or allows a word in place of a number. The variable then holds the value.
 func (k Key) Or(word string, value int64) Key { k.Word, k.WordValue = word, value; return k }
 
-// NotZero refuses 0, and says what to do instead.
+// NotZero refuses 0, with the alternative.
 func (k Key) NotZero(remedy string) Key { k.Zero = remedy; return k }
 
 // Optional makes the variable's zero value mean that the key is absent.
@@ -80,7 +80,7 @@ func (k Key) Showing(resolved func() any) Key { k.Resolved = resolved; return k 
 // Means sets the description of the key, in Markdown.
 func (k Key) Means(doc string) Key { k.Doc = doc; return k }
 
-// Value is a kind of value, bound to a variable. Functions such as Size, Time and Word make them.
+// Value represents a kind of value, bound to a variable. Functions such as Size, Time and Word return one.
 type Value interface {
 	kind() schema.Kind
 	// decode reads v into the variable. If v has a mistake, it reports that and does not change the variable.
@@ -168,7 +168,7 @@ func (k *Key) Text() string {
 // Words returns the words that a Choice or a Flag takes.
 func (k *Key) Words() []string { return k.Value.words() }
 
-// requiredText is what documents show in the place of the default of a required key.
+// requiredText replaces the default of a required key in documents.
 const requiredText = "required"
 
 // Shown returns the default as documents show it.

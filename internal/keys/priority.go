@@ -11,10 +11,10 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// classes is how many priorities there are (IEEE 802.1Q).
+// classes counts the priorities (IEEE 802.1Q).
 const classes = 8
 
-// priority is the number of a priority.
+// priority implements Value for the number of a priority.
 type priority struct{ field *uint8 }
 
 // Priority declares a key whose value is the number of a priority.
@@ -39,7 +39,7 @@ func (p priority) json() any         { return *p.field }
 func (p priority) zero() bool        { return *p.field == 0 }
 func (p priority) words() []string   { return nil }
 
-// priorities is a set of priorities, as bits.
+// priorities implements Value for a set of priorities, as bits.
 type priorities struct{ field *uint8 }
 
 // Priorities declares a key whose value is a set of priorities. The variable holds them as bits.
@@ -79,7 +79,7 @@ func PriorityList(set uint8) []int {
 	return list
 }
 
-// weights are sizes by priority; 0: none.
+// weights implements Value for sizes by priority; 0: none.
 type weights struct{ field *[classes]units.Bytes }
 
 // Weights declares a key whose value is a size for each of some priorities; 0: none.
@@ -116,7 +116,7 @@ func (w weights) text() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// ownPriority is 1 + the number of a priority; 0: none is given.
+// ownPriority implements Value for 1 + the number of a priority; 0: none is set.
 type ownPriority struct{ priority }
 
 // OwnPriority declares a key whose value is the number of a priority. The variable holds 1 + the number; 0: the key is

@@ -9,13 +9,13 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// text is a variable with a text.
+// text implements Value for a text.
 type text struct {
 	of      schema.Kind
 	field   *string
 	choices []string       // nil: any text
 	pattern *regexp.Regexp // nil: any text
-	rule    string         // what the pattern asks for
+	rule    string         // description of the pattern, for messages
 	many    bool           // the choices are too many to list in a message
 }
 
@@ -34,8 +34,7 @@ func OneOf(name string, field *string, words ...string) Key {
 	return Key{Name: name, Value: &text{of: schema.Choice, field: field, choices: words, many: true}}
 }
 
-// Matching declares a key whose value matches a pattern. The rule says what the pattern asks for: "a tag is letters and
-// digits".
+// Matching declares a key whose value matches a pattern. The rule describes the pattern: "a tag is letters and digits".
 func Matching(name string, field *string, pattern *regexp.Regexp, rule string) Key {
 	return Key{Name: name, Value: &text{of: schema.Text, field: field, pattern: pattern, rule: rule}}
 }
@@ -74,7 +73,7 @@ func (t *text) words() []string {
 	return t.choices
 }
 
-// texts is a variable with a list of texts.
+// texts implements Value for a list of texts.
 type texts[T ~string] struct {
 	field   *[]T
 	choices []string // nil: any text
@@ -115,10 +114,10 @@ func (t texts[T]) json() any         { return *t.field }
 func (t texts[T]) zero() bool        { return len(*t.field) == 0 }
 func (t texts[T]) words() []string   { return t.choices }
 
-// unread is a value that the table's user reads, because its meaning depends on other parts of the file.
+// unread represents a value that the table's user reads, because its meaning depends on other parts of the file.
 type unread struct {
 	of     schema.Kind
-	shown  string // what documents show of what it takes
+	shown  string // description of the values in documents
 	schema func() Schema
 }
 
@@ -139,8 +138,8 @@ func Mapping(name string, of func() Table) Key {
 	return Other(name, schema.Group.String(), func() Schema { return of().JSONSchema() })
 }
 
-// Other declares a key whose value the table's user reads. Documents show a text of what it takes, and its JSON Schema
-// is given.
+// Other declares a key whose value the table's user reads. shown describes its values in documents, and describe
+// returns its JSON Schema.
 func Other(name, shown string, describe func() Schema) Key {
 	return Key{Name: name, Value: unread{schema.Other, shown, describe}}
 }

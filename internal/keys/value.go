@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// number is a variable with a number, which may have bounds.
+// number implements Value for a number, which may have bounds.
 type number[T ~int64 | ~int | ~uint16 | ~float64] struct {
 	of    schema.Kind
 	field *T
@@ -133,7 +133,7 @@ func (n *number[T]) zero() bool        { return *n.field == 0 }
 func (n *number[T]) words() []string   { return nil }
 func (n *number[T]) means() int64      { return int64(*n.field) }
 
-// flag is true or false.
+// flag implements Value for true or false.
 type flag struct{ field *bool }
 
 // Flag declares a key whose value is true or false.
@@ -147,7 +147,7 @@ func (f flag) json() any                        { return *f.field }
 func (f flag) zero() bool                       { return !*f.field }
 func (f flag) words() []string                  { return []string{"false", "true"} }
 
-// inverse is a flag that is true when its variable is false.
+// inverse implements Value for a flag that is true when its variable is false.
 type inverse struct{ flag }
 
 // Inverse declares a flag that is true when its variable is false. Views have the variable.
@@ -161,7 +161,7 @@ func (f inverse) decode(v *yamlspec.Value, _ *Key) {
 
 func (f inverse) text() string { return strconv.FormatBool(!*f.field) }
 
-// choice is one of some words. An empty word stands for a key that is not given.
+// choice implements Value for one of some words. An empty word stands for an absent key.
 type choice struct {
 	all  []string
 	get  func() int
@@ -215,15 +215,15 @@ func GroupOf(name string, g *Group) Key { return Key{Name: name, Value: g} }
 
 // Group describes a mapping of other keys.
 type Group struct {
-	// Works says that the keys have an effect: descriptions for people show them. Viewed is the same of views for
-	// programs. nil: always.
+	// Works reports whether the keys have an effect: descriptions for people show only such keys. Viewed does the same
+	// for structured output. nil: always.
 	Works, Viewed func() bool
-	// Off makes the group be without effect, as the word off in the place of the mapping does; On is called before
-	// its keys are read. nil: there is no such word.
+	// Off makes the group have no effect, when the word off replaces the mapping; On is called before its keys are
+	// read. nil: there is no such word.
 	Off, On func()
-	// Instead is what to write if the user writes off, and the key has no off.
+	// Instead holds the alternative to off, for a key without off.
 	Instead string
-	// Short names the key that a value in the place of the mapping stands for: count, of qps: 4. Empty: there is none.
+	// Short names the key that a value in place of the mapping sets: count, of qps: 4. Empty: none.
 	Short string
 	// Example shows the mapping to a user who wrote something else: "{on: 10us, off: 40us}".
 	Example string

@@ -9,8 +9,9 @@ import (
 	"github.com/pausenet/pausenet/internal/schema"
 )
 
-// MarshalJSON returns the values for programs, with units in the names of the fields and times in nanoseconds. It omits
-// values such as auto, which are words and no numbers. For their actual values, code marshals a table of these.
+// MarshalJSON returns the values for structured output, with units in the names of the fields and times in nanoseconds.
+// It omits values such as auto, which are words instead of numbers. For their actual values, code marshals a table of
+// these.
 func (t Table) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.writeJSON(&b, ""); err != nil {
@@ -64,7 +65,7 @@ func (t Table) writeJSON(b *bytes.Buffer, path string) error {
 	return nil
 }
 
-// suffixes are the units in the names of fields.
+// suffixes holds the units in the names of fields.
 var suffixes = map[schema.Kind]string{schema.Size: "_bytes", schema.Time: "_ns", schema.Rate: "_bps"}
 
 // field returns the name of a setting in views for programs, and the path of the object that it is in.
@@ -78,7 +79,7 @@ func (k *Key) field() (name, group string) {
 	return k.last() + suffixes[k.Kind()], k.Group()
 }
 
-// leftOut reports whether views for programs do not have a setting: it is not given, has no effect, or no number.
+// leftOut reports whether structured output omits a setting: it is absent, has no effect, or is not a number.
 func (k *Key) leftOut() bool {
 	if g, ok := k.Value.(*Group); ok {
 		return !holds(g.Viewed)
@@ -86,7 +87,8 @@ func (k *Key) leftOut() bool {
 	return k.Unset && k.Value.zero() || k.Word != "" && k.WordValue != 0 && k.Text() == k.Word
 }
 
-// Describe returns the values for people, as they would write them: what has an effect, a line for each group.
+// Describe returns the values for people, as they would write them: settings that have an effect, a line for each
+// group.
 func (t Table) Describe() (lines []string) {
 	if top := t.words(""); top != "" {
 		lines = append(lines, top)

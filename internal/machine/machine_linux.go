@@ -29,7 +29,7 @@ func ProcessorTime() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// PeakResidentOf returns the most memory that a process which has ended had resident, in bytes.
+// PeakResidentOf returns the maximum resident memory of an ended process, in bytes.
 func PeakResidentOf(p *os.ProcessState) int64 {
 	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
 		return usage.Maxrss << 10
@@ -47,8 +47,8 @@ func Load() (load float64) {
 	return load
 }
 
-// AvailableMemory returns how much memory a program can use without swapping, in bytes; 0 if it is not known. A limit
-// of the process's control group counts, less what the group uses.
+// AvailableMemory returns the memory that a program can use without swapping, in bytes; 0 if unknown. A limit of the
+// process's control group counts, less the group's current use.
 func AvailableMemory() int64 {
 	free := int64(0)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -5,7 +5,7 @@ package schema
 
 import "fmt"
 
-// Kind is the kind of values a parameter takes.
+// Kind selects the kind of a parameter's values.
 type Kind uint8
 
 // Kinds.
@@ -26,7 +26,7 @@ const (
 	Texts                  // a list of texts
 	Names                  // a list of names, or of sequences such as H2..H15
 	List                   // a list of mappings
-	Other                  // what no other kind describes
+	Other                  // any other value
 )
 
 var kindNames = [...]string{
@@ -41,7 +41,7 @@ func (k Kind) String() string { return kindNames[k] }
 // MarshalText writes the kind's name.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Parameter is one value that users may set.
+// Parameter describes one value that users may set.
 type Parameter struct {
 	Name    string   `json:"name"`
 	Kind    Kind     `json:"kind"`
@@ -50,8 +50,8 @@ type Parameter struct {
 	// Min and Max bound the value, both inclusive, spelled like one; empty: no bound.
 	Min string `json:"min,omitempty"`
 	Max string `json:"max,omitempty"`
-	// When is the value of the selector for which this entry holds, where one parameter's value decides what others mean;
-	// empty: always. A parameter has one entry per value if its default depends on it.
+	// When holds the value of the selector for which this entry applies, if one parameter's value decides the meaning
+	// of others; empty: always. A parameter has one entry per value if its default depends on it.
 	When string `json:"when,omitempty"`
 	Doc  string `json:"doc"`
 }
@@ -69,12 +69,12 @@ func (p *Parameter) Bounds() string {
 	return ""
 }
 
-// FieldError is an error about the setting at a path such as "pfc.xon". Code that read the settings from a file adds
-// the position.
+// FieldError reports an error about the setting at a path such as "pfc.xon". Code that read the settings from a file
+// adds the position.
 type FieldError struct {
 	Path string
-	Key  bool  // that it is there at all, whatever its value
-	Err  error // reads on after the path: "400KB must be below pfc.xoff 320KB"
+	Key  bool  // the mistake is the key's presence, whatever its value
+	Err  error // continues a sentence after the path: "400KB must be below pfc.xoff 320KB"
 }
 
 // Errorf returns a FieldError with this text after the path.
@@ -82,7 +82,7 @@ func Errorf(path, format string, args ...any) error {
 	return &FieldError{Path: path, Err: fmt.Errorf(format, args...)}
 }
 
-// Error returns the path and what is wrong.
+// Error returns the path and the error.
 func (e *FieldError) Error() string { return e.Path + " " + e.Err.Error() }
 
 // Unwrap returns the underlying error.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// LineError is a mistake in a line of a file.
+// LineError reports a mistake in a line of a file.
 type LineError struct {
 	Line int // from 1
 	Err  error
@@ -47,7 +47,7 @@ func (s *Schema) ReadCells(from io.Reader, each func(cells []any) error) error {
 	return s.read(from, cells, func() error { return each(cells) })
 }
 
-// longestRow is how many bytes a row may have.
+// longestRow limits the bytes of a row.
 const longestRow = 1 << 20
 
 func (s *Schema) read(from io.Reader, cells []any, each func() error) error {
@@ -79,11 +79,11 @@ func (s *Schema) read(from io.Reader, cells []any, each func() error) error {
 // reader reads lines into cells.
 type reader struct {
 	fields []field
-	texts  map[string]string // texts that it has met
+	texts  map[string]string // texts read so far
 	recent [1 << 12]string   // some of them, by hash
 }
 
-// field is a field of each line. Without a cell it is ignored.
+// field describes a field of each line. Without a cell it is ignored.
 type field struct {
 	column *Column
 	cell   any
@@ -148,7 +148,7 @@ func (r *reader) damaged(line []byte) error {
 	return fmt.Errorf("expected %[2]d fields, got %[1]d: the file is damaged", n, len(r.fields))
 }
 
-// cut returns the first field of a line and what follows its comma. more is false for the last field.
+// cut returns the first field of a line, and the rest after its comma. more is false for the last field.
 func cut(line []byte) (value, rest []byte, more bool) {
 	if len(line) > 0 && line[0] == '"' {
 		return cutQuoted(line)
@@ -234,11 +234,11 @@ func (c *Column) whole(value []byte) (int64, bool) {
 	return int64(v), v <= math.MaxInt64
 }
 
-// mostTexts is how many texts a reader keeps.
+// mostTexts limits the texts that a reader keeps.
 const mostTexts = 1 << 16
 
-// text returns a text that equals value: last, or one that it has met before, or a new one. A table has few texts, so
-// most are recent.
+// text returns a text that equals value: last, one read before, or a new one. A table has few different texts, so most
+// are recent.
 func (r *reader) text(last string, value []byte) string {
 	if last == string(value) {
 		return last

@@ -31,10 +31,10 @@ import (
 	"strings"
 )
 
-// Kind is the type of a column's values.
+// Kind selects the type of a column's values.
 type Kind int
 
-// Kinds of columns, and the types that they have in Parquet.
+// Kinds of columns, and their types in Parquet.
 const (
 	Whole    Kind = iota // int64
 	Unsigned             // uint64
@@ -59,14 +59,14 @@ type Column struct {
 // Schema describes a table.
 type Schema struct {
 	Name    string // of the file
-	Title   string // what its rows are, in a few words
+	Title   string // description of its rows, in a few words
 	Columns []Column
 
 	fields []int      // of the struct, by column
 	newRow func() any // a pointer to a struct
 }
 
-// Table is a CSV file with a Row a row.
+// Table describes a CSV file with one Row per row.
 type Table[Row any] struct{ Schema }
 
 // Of returns the table that a struct describes. It panics if a tag is wrong.

@@ -63,7 +63,7 @@ const someText = oldHeader + `,marks,first_ns,detail
 2,größer,0,0,0,9,0.000,5,0,5,""""
 `
 
-// TestBytes pins what is written, which encoding/csv and Read both read back.
+// TestBytes pins the bytes written, which encoding/csv and Read both read back.
 func TestBytes(t *testing.T) {
 	text := write(t, some)
 	if text != someText {
@@ -293,8 +293,8 @@ func TestManyTexts(t *testing.T) {
 	}
 }
 
-// FuzzRead: any file is read, or refused with the line of the mistake; and what was read is written and read again
-// alike.
+// FuzzRead checks that any file is read, or refused with the line of the mistake, and that rows read can be written and
+// read again with equal results.
 func FuzzRead(f *testing.F) {
 	f.Add(someText)
 	f.Add(oldHeader + "\n0,a,1,0,,,,0\n")

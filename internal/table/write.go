@@ -32,12 +32,12 @@ func (w *Writer[Row]) Write(row *Row) error {
 	return err
 }
 
-// AppendRest appends what Write writes after the first column and its comma. A caller may keep it, and pass it to
-// WriteRest for each row that differs in its first column only.
+// AppendRest appends the text that Write writes after the first column and its comma. A caller may keep it, and pass it
+// to WriteRest for each row that differs in its first column only.
 func (w *Writer[Row]) AppendRest(text []byte, row *Row) []byte { return w.append(text, 1, row) }
 
-// WriteRest writes a row from the value of its first column, which must be a whole number, and from what AppendRest
-// appended.
+// WriteRest writes a row from the value of its first column, which must be a whole number, and the text from
+// AppendRest.
 func (w *Writer[Row]) WriteRest(first int64, rest []byte) error {
 	if first != w.number || len(w.first) == 0 {
 		w.number, w.first = first, append(strconv.AppendInt(w.first[:0], first, 10), ',')

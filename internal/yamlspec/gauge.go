@@ -11,11 +11,11 @@ import (
 // tokens that follow. maxSteps counts copied and moved pointers, and takes a tenth of a second.
 const maxSteps = 1 << 26
 
-// keySteps is the cost of copying one key, which needs new memory.
+// keySteps sets the cost of copying one key, which needs new memory.
 const keySteps = 8
 
-// maxKeys is the number of keys that a mapping can have within maxSteps.
-const maxKeys = 4096 // keySteps * maxKeys * maxKeys / 2 is maxSteps
+// maxKeys limits the keys of a mapping within maxSteps: keySteps * maxKeys * maxKeys / 2 is maxSteps.
+const maxKeys = 4096
 
 // gauge checks the tokens of a file before the parser reads them. It rejects files that nest too deep or take the
 // parser too long.
@@ -29,7 +29,7 @@ type gauge struct {
 	keys, moves int // steps for keys, and other steps
 }
 
-// block is a collection without brackets.
+// block represents a collection without brackets.
 type block struct {
 	column   int
 	sequence bool

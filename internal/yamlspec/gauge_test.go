@@ -9,10 +9,10 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 )
 
-// many are so many entries that their square takes seconds.
+// many counts so many entries that their square takes seconds.
 const many = 1 << 14
 
-// entries are files of n times the same, none of which may take the square of its length.
+// entries holds files of n equal parts. None may take time that grows with the square of its length.
 var entries = map[string]func(n int) string{
 	"keys":              numbered("", "k%d: 1\n", ""),
 	"the same key":      repeated("", "a: 1\n", ""),
@@ -55,9 +55,9 @@ func numbered(before, entry, after string) func(n int) string {
 	}
 }
 
-// TestReadingTakesNoSquare: no text makes the reading move or copy more than is in proportion to it. Copies are seen by
-// what is allocated: so many keys took 1 GB, and 40 000 a minute. Moves within a list allocate nothing: the gauge alone
-// counts them.
+// TestReadingTakesNoSquare checks that reading any text moves and copies no more than in proportion to its length. The
+// test sees copies by their allocations: so many keys took 1 GB, and 40 000 took a minute. Moves within a list allocate
+// nothing: only the gauge counts them.
 func TestReadingTakesNoSquare(t *testing.T) {
 	for name, text := range entries {
 		var before, after runtime.MemStats
@@ -82,7 +82,7 @@ func TestReadingTakesNoSquare(t *testing.T) {
 	}
 }
 
-// TestGauge: what is refused, and what is not.
+// TestGauge checks which files are refused.
 func TestGauge(t *testing.T) {
 	for _, c := range []struct {
 		entries string

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Library is a set of built-in spec files: *.yaml in an embedded folder.
+// Library represents a set of built-in spec files: *.yaml in an embedded folder.
 type Library struct {
 	Files  embed.FS
 	Folder string

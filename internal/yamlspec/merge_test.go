@@ -2,7 +2,8 @@ package yamlspec
 
 import "testing"
 
-// TestOver: values of both, the upper one's where both have one, each with its own place.
+// TestOver checks that a merged mapping has the values of both, the upper one's if both have a key, each with its own
+// position.
 func TestOver(t *testing.T) {
 	r := new(Report)
 	base := r.Parse("base", []byte("a: {x: 1, y: 2}\nb: [1, 2]\nc: 3\ne: 4\n"))

@@ -12,7 +12,7 @@ import (
 // maxRange limits the names of one sequence.
 const maxRange = 1 << 16
 
-// Name is a name in a file and its position.
+// Name holds a name in a file and its position.
 type Name struct {
 	Text string
 	At   *Value
@@ -150,8 +150,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance returns the number of letters to insert, delete, replace or swap to get from a to b
-// (optimal string alignment). It shortens texts that are too long for names.
+// distance returns the number of letters to insert, delete, replace or swap to get from a to b (optimal string
+// alignment). It shortens texts that are too long for names.
 func distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// SettingName is the file name in problems of Override: the command-line flag of the settings.
+// SettingName replaces the file name in problems of Override: the command-line flag of the settings.
 const SettingName = "--set"
 
 // Override returns v with one value changed, as "--set path=value" says: "switch.pfc.xoff=256KB", "flows.2.count=10".
@@ -76,7 +76,7 @@ func (v *Value) Change(path, value *Value, whole ...string) *Value {
 	return changed
 }
 
-// addItem is the word of a path that appends an item to a list.
+// addItem appends an item to a list when a path ends with this word.
 const addItem = "+"
 
 func (v *Value) override(path []*Value, value *Value) *Value {
@@ -158,10 +158,10 @@ func (v *Value) choose(part *Value) []int {
 	return nil
 }
 
-// Places returns the paths that Change would change, with list items by index: "flows.burst.size" becomes
+// Paths returns the paths that Change would change, with list items by index: "flows.burst.size" becomes
 // "flows.2.size". It returns none if the path does not exist.
-func (v *Value) Places(path string) []string {
-	places := []string{""}
+func (v *Value) Paths(path string) []string {
+	paths := []string{""}
 	at := []*Value{v}
 	for _, word := range strings.Split(path, ".") {
 		word = strings.TrimSpace(word)
@@ -175,13 +175,13 @@ func (v *Value) Places(path string) []string {
 				words = nil
 			}
 			for _, w := range words {
-				next = append(next, strings.TrimPrefix(places[i]+"."+w, "."))
+				next = append(next, strings.TrimPrefix(paths[i]+"."+w, "."))
 				below = append(below, v.child(w))
 			}
 		}
-		places, at = next, below
+		paths, at = next, below
 	}
-	return places
+	return paths
 }
 
 // indexes returns the indexes of the list items that a word selects, as words.

@@ -27,7 +27,7 @@ const (
 // SpecFile limits the files that Parse reads.
 var SpecFile = files.Kind{Name: "a scenario, topology or sweep", Most: maxBytes}
 
-// byteOrderMark is the prefix that some editors write to files in UTF-8. Parse ignores it.
+// byteOrderMark precedes files in UTF-8 from some editors. Parse ignores it.
 var byteOrderMark = []byte("\ufeff")
 
 // Parse reads the YAML document in data; an empty file is an empty mapping. It reports mistakes to r, and returns nil
@@ -89,7 +89,7 @@ func (s *source) parse(text string) (root *Value) {
 			continue
 		}
 		if root != nil {
-			line, column, width := place(doc.Body)
+			line, column, width := position(doc.Body)
 			s.problem(line, column, width, "the file has a second document, but expected only a single one: remove it")
 			break
 		}
@@ -139,7 +139,7 @@ type converter struct {
 // value converts n. It reports a node that cannot be used, and returns a broken value for it.
 func (c *converter) value(n ast.Node, depth int) *Value {
 	v := &Value{source: c.source, kind: broken}
-	v.line, v.column, v.width = place(n)
+	v.line, v.column, v.width = position(n)
 	c.count++
 	if depth > maxNested || c.count > maxValues {
 		c.tooLarge = true
@@ -195,7 +195,7 @@ func (c *converter) value(n ast.Node, depth int) *Value {
 	return v
 }
 
-// building is a mapping during conversion, with its fields by key.
+// building holds a mapping during conversion, with its fields by key.
 type building struct {
 	*Value
 	index map[string]int
@@ -253,16 +253,16 @@ func (c *converter) merge(into *building, n ast.Node, depth int) {
 	}
 }
 
-// place returns the position of n and the number of characters of its first line that it covers.
-func place(n ast.Node) (line, column, width int) {
+// position returns the position of n and the number of characters of its first line that it covers.
+func position(n ast.Node) (line, column, width int) {
 	switch x := n.(type) {
 	case *ast.MappingNode:
 		// A block mapping's own token is the colon of its first entry, but a reader looks for its first key.
 		if !x.IsFlowStyle && len(x.Values) > 0 {
-			return place(x.Values[0])
+			return position(x.Values[0])
 		}
 	case *ast.MappingValueNode:
-		return place(x.Key)
+		return position(x.Key)
 	}
 	tk := n.GetToken()
 	if tk == nil || tk.Position == nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPaths: a mistake knows its place as --set would name it, also in what --set has changed and beside it.
+// TestPaths checks that a mistake has its path as --set would spell it, also in values that --set has changed and
+// beside them.
 func TestPaths(t *testing.T) {
 	r := new(Report)
 	root := r.Parse("f", []byte("a: {b: 1, c: [x, {d: 2}]}\ne: 3\n")).Override("a.new.f=4")

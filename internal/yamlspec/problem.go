@@ -13,17 +13,17 @@ import (
 // maxProblems limits the mistakes of one reading. More of them mean that the file is of another kind.
 const maxProblems = 50
 
-// maxExcerpt is the width of the longest source line, in characters, that an excerpt shows in full.
+// maxExcerpt limits the width of a source line, in characters, that an excerpt shows in full.
 const maxExcerpt = 120
 
-// Problem is one mistake in a file.
+// Problem describes one mistake in a file.
 type Problem struct {
 	File    string
 	Line    int // from 1; 0: the whole file
 	Column  int // in characters from 1
 	Width   int // characters to underline, at least 1
 	Message string
-	// of the value or key, in the form of --set: "flows.2.size"; empty: the whole file, or text that is no value
+	// path of the value or key, in the form of --set: "flows.2.size"; empty: the whole file, or text that is no value
 	Path    string
 	Source  string // the line, or the part of a very long line around the mistake
 	skipped int    // number of characters of the line before Source
@@ -31,7 +31,7 @@ type Problem struct {
 	order   int    // number of the file among those read, by which problems are sorted
 }
 
-// Error is the place and the message, and below it the line with carets under the spot:
+// Error returns the position and the message, and below them the line with carets under the mistake:
 //
 //	fabric.yaml:3:1: unknown key "hostz": did you mean "hosts"?
 //	  3 | hostz: 4
@@ -40,9 +40,9 @@ func (p Problem) Error() string {
 	if p.Line == 0 {
 		return p.File + ": " + p.Message
 	}
-	place, number := fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column), strconv.Itoa(p.Line)
+	position, number := fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column), strconv.Itoa(p.Line)
 	if strings.HasPrefix(p.File, "--") { // A command-line flag has no lines.
-		place, number = p.File, " "
+		position, number = p.File, " "
 	}
 	line := []rune(strings.ReplaceAll(p.Source, "\t", " "))
 	column := min(max(p.Column-p.skipped, 1), len(line)+1) - 1
@@ -60,7 +60,7 @@ func (p Problem) Error() string {
 		line = cut
 	}
 	width := max(1, min(p.Width, len(line)-column))
-	return fmt.Sprintf("%s: %s\n  %s | %s\n  %s | %s%s", place, p.Message, number, string(line),
+	return fmt.Sprintf("%s: %s\n  %s | %s\n  %s | %s%s", position, p.Message, number, string(line),
 		strings.Repeat(" ", len(number)), strings.Repeat(" ", column), strings.Repeat("^", width))
 }
 

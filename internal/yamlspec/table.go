@@ -20,7 +20,7 @@ const (
 // TableFile limits the files that Rows and Words read.
 var TableFile = files.Kind{Name: "a table", Most: maxTableBytes}
 
-// Row is a line of a table file: its fields, and the line as a whole for problems that concern it.
+// Row represents a line of a table file: its fields, and the line as a whole for problems that concern it.
 type Row struct {
 	Line   *Value
 	Fields []*Value

@@ -30,7 +30,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRowProblems: what is said of a field or a row points there.
+// TestRowProblems checks that problems of a field or a row have its position.
 func TestRowProblems(t *testing.T) {
 	r := new(Report)
 	for row := range r.Rows("t.txt", []byte("1 2\n  3 é4  5\n"), "") {

@@ -21,8 +21,8 @@ func (k kind) String() string {
 	return [...]string{"nothing", "a single value", "a list", "a mapping", "a mistake"}[k]
 }
 
-// Value is a value in a file with its position: a scalar, a sequence, a mapping or nothing. A nil *Value is absent.
-// All methods accept it, decode nothing and report nothing, so that defaults remain.
+// Value represents a value in a file with its position: a scalar, a sequence, a mapping or nothing. A nil *Value is
+// absent. All methods accept it, decode nothing and report nothing, so that defaults remain.
 type Value struct {
 	kind   kind
 	text   string   // for a scalar

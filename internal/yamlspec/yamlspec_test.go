@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// sample is decoded by the tests: a bit of everything.
+// sample holds one of each kind of value for the tests.
 type sample struct {
 	name   string
 	rate   units.Rate
@@ -292,7 +292,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestFlow: on one line a value means what it did before.
+// TestFlow checks that a value on one line has the same meaning as before.
 func TestFlow(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a: 1\nb: [x, 'y, z', {c: ~}]\n", `{a: 1, b: [x, "y, z", {c: ~}]}`},
@@ -351,7 +351,7 @@ func TestOverrideProblemsPointIntoTheSetting(t *testing.T) {
 	}
 }
 
-// TestTab: what stands in the way of indenting by tabs says what to do.
+// TestTab checks that the error about indentation by tabs names the remedy.
 func TestTab(t *testing.T) {
 	r := new(Report)
 	r.Parse("x.yaml", []byte("a:\n\t- b\n"))

@@ -241,7 +241,7 @@ func gatewayIn(family uint8) []byte {
 // hostRoute returns a request for a host's route through the gateway at the other end of one of its ports, with that
 // port's source address.
 func (f *Fabric) hostRoute(family uint8, n *topologies.Node, r topologies.HostRoute, metric uint32) *nl.NetlinkRequest {
-	port := n.Ports[r.Place]
+	port := n.Ports[r.Position]
 	to, bits := inFamily(family, r.To.Addr(), r.To.Bits())
 	from, _ := inFamily(family, f.plan.Address(port), 32)
 	gateway := gatewayIn(family)
@@ -328,7 +328,7 @@ func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 			steps = append(steps, step{"set the static neighbour of", neighbour})
 		}
 		steps = append(steps, step{"set the route of", f.hostRoute(family, n,
-			topologies.HostRoute{To: anywhere, Place: place}, metric)})
+			topologies.HostRoute{To: anywhere, Position: place}, metric)})
 	}
 	if f.live {
 		for _, to := range []string{"224.0.0.0/4", "255.255.255.255/32"} {
@@ -340,7 +340,7 @@ func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 	}
 	for _, r := range f.plan.RoutesOf(n.ID) {
 		for _, family := range f.families() {
-			if r.Place == place {
+			if r.Position == place {
 				steps = append(steps, step{"set a route of", f.hostRoute(family, n, r, 0)})
 			}
 		}

@@ -7,11 +7,11 @@ import (
 	"github.com/pausenet/pausenet/internal/blame"
 )
 
-// Bug is the answer to a call that panicked.
+// Bug holds the answer to a call that panicked.
 type Bug struct {
 	// Message names the panic in one sentence.
 	Message string `json:"bug"`
-	// Stack is for the browser's console.
+	// Stack holds the stack for the browser's console.
 	Stack string `json:"stack"`
 }
 

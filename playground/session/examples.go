@@ -9,19 +9,19 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// Examples are what there is to start from.
+// Examples lists files to start from.
 type Examples struct {
 	Scenarios   []Example  `json:"scenarios"`   // the built-ins
 	Controllers []Example  `json:"controllers"` // in Starlark
 	Exercises   []Exercise `json:"exercises"`
 }
 
-// Example is a file.
+// Example represents a file.
 type Example struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Text        string `json:"text"`
-	HasQuick    bool   `json:"has_quick"` // of a scenario
+	HasQuick    bool   `json:"has_quick"` // only for scenarios
 }
 
 // FindExamples returns the built-in scenarios, and the controllers in a folder.

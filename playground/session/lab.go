@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Exercise is an exercise as the page shows it.
+// Exercise holds an exercise as the page shows it.
 type Exercise struct {
 	Name    string     `json:"name"`
 	Title   string     `json:"title"`
@@ -23,19 +23,19 @@ type Exercise struct {
 	Text    string     `json:"text"` // in Markdown
 	Minutes int        `json:"minutes"`
 	Points  lab.Points `json:"points"`
-	// Files are those that a student starts with.
+	// Files lists the files that a student starts with.
 	Files  []ExerciseFile `json:"files"`
 	Checks []Worth        `json:"checks"`
 }
 
-// ExerciseFile is a file that a student starts with.
+// ExerciseFile holds a file that a student starts with.
 type ExerciseFile struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
-	Given bool   `json:"given"` // it is for measuring, and not handed in
+	Given bool   `json:"given"` // the file is for measuring, and not submitted
 }
 
-// Worth is a check and its points.
+// Worth holds a check and its points.
 type Worth struct {
 	Title  string     `json:"title"`
 	Points lab.Points `json:"points"`
@@ -69,25 +69,25 @@ func exercises() ([]Exercise, error) {
 	return all, nil
 }
 
-// handInFolder is where the files of a hand-in are.
-const handInFolder = "hand-in"
+// submissionFolder names the folder with the files of a submission.
+const submissionFolder = "submission"
 
-// HandIn is what a student has written for an exercise.
-type HandIn struct {
+// Submission holds a student's files for an exercise.
+type Submission struct {
 	Exercise string            `json:"exercise"`
-	Files    map[string]string `json:"files"` // what is in them, by name
+	Files    map[string]string `json:"files"` // contents by name
 }
 
 // submit puts the files into a folder, and reads those that the exercise asks for.
-func (h *HandIn) submit() (*lab.Submission, error) {
+func (h *Submission) submit() (*lab.Submission, error) {
 	e, err := lab.Builtin(h.Exercise)
 	if err != nil {
 		return nil, fmt.Errorf("there is no exercise %q", h.Exercise)
 	}
-	if err := os.RemoveAll(handInFolder); err != nil {
+	if err := os.RemoveAll(submissionFolder); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(handInFolder, 0o755); err != nil {
+	if err := os.MkdirAll(submissionFolder, 0o755); err != nil {
 		return nil, err
 	}
 	for _, file := range e.Started() {
@@ -95,15 +95,15 @@ func (h *HandIn) submit() (*lab.Submission, error) {
 		if !written {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(handInFolder, file), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(submissionFolder, file), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 	}
-	return lab.Submit(e, handInFolder), nil
+	return lab.Submit(e, submissionFolder), nil
 }
 
-// Read returns the mistakes in the files of a hand-in. It runs nothing.
-func (h HandIn) Read() *Checked {
+// Read returns the mistakes in the files of a submission. It runs nothing.
+func (h Submission) Read() *Checked {
 	c := &Checked{Name: h.Exercise, Controllers: []string{}, Warnings: []string{}, Mistakes: []Mistake{}}
 	s, err := h.submit()
 	if err != nil {
@@ -116,16 +116,16 @@ func (h HandIn) Read() *Checked {
 	return c
 }
 
-// Graded is what a hand-in came to.
+// Graded holds the result of grading a submission.
 type Graded struct {
 	*lab.Grade
 	Stopped bool   `json:"stopped"`
-	Failed  string `json:"failed"` // why there is no grade; empty: there is one, or it was stopped
+	Failed  string `json:"failed"` // reason why there is no grade; empty if there is one, or if it was stopped
 }
 
-// Grade checks a hand-in as the command line does. tell is told how far its runs are. A context that is cancelled stops
-// it, without a grade.
-func (h HandIn) Grade(ctx context.Context, version string, tell func(Progress)) *Graded {
+// Grade checks a submission as the command line does. It calls tell with the progress of its runs. Cancelling the
+// context stops it without a grade.
+func (h Submission) Grade(ctx context.Context, version string, tell func(Progress)) *Graded {
 	s, err := h.submit()
 	if err != nil {
 		return &Graded{Failed: err.Error()}

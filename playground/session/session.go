@@ -27,7 +27,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// Names of what is in the working directory, which in a browser is in memory.
+// Names of files in the working directory, which a browser keeps in memory.
 const (
 	ScenarioFile   = "scenario.yaml"
 	ControllerFile = "controller.star"
@@ -35,15 +35,16 @@ const (
 	ReplayFile     = "replay.bin" // of the run that was watched last
 )
 
-// Request is what is to be checked or run.
+// Request holds the input to check or run.
 type Request struct {
 	Scenario string `json:"scenario"` // in YAML
-	// Controller is a congestion control in Starlark. It runs beside those of the scenario; empty: there is none.
+	// Controller holds a congestion control in Starlark. It runs beside those of the scenario; empty: none.
 	Controller string `json:"controller"`
 	Quick      bool   `json:"quick"` // the scenario in its quick form, if it has one
 }
 
-// Mistake is one mistake in a file. Lines and columns count from 1, in characters; of the whole file they are 0.
+// Mistake describes one mistake in a file. Lines and columns count from 1, in characters; for a mistake of the whole
+// file they are 0.
 type Mistake struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -52,7 +53,7 @@ type Mistake struct {
 	Message string `json:"message"`
 }
 
-// Checked is what is to be said of a scenario before it runs.
+// Checked holds the results of checking a scenario before it runs.
 type Checked struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
@@ -63,15 +64,15 @@ type Checked struct {
 	Duration    int64    `json:"duration_ns"`
 	HasQuick    bool     `json:"has_quick"`
 	Warnings    []string `json:"warnings"`
-	// Mistakes are those that have a place. Error has all of them, as the command line prints them; empty: it can be run.
+	// Mistakes holds the mistakes with a position. Error has all of them, as the command line prints them; empty: the
+	// scenario can run.
 	Mistakes []Mistake `json:"mistakes"`
 	Error    string    `json:"error"`
 
 	scenario *scenario.Scenario
 }
 
-// Check reads a scenario and a controller and finds their mistakes, and what is off with the scenario though it can be
-// run.
+// Check reads a scenario and a controller, and returns their mistakes, and warnings about a valid scenario.
 func Check(r Request) *Checked {
 	c := &Checked{Controllers: []string{}, Warnings: []string{}, Mistakes: []Mistake{}}
 	c.refuse(c.read(r))
@@ -144,34 +145,34 @@ func guestMistakes(err error) (all []Mistake) {
 	return all
 }
 
-// Progress is how far a run is.
+// Progress describes how far a run is.
 type Progress struct {
 	Run      string `json:"run"`         // its controller, or scenario and controller
 	Now      int64  `json:"now_ns"`      // of virtual time
-	Duration int64  `json:"duration_ns"` // after which flows may go on
+	Duration int64  `json:"duration_ns"` // duration after which flows may still continue
 	Ended    bool   `json:"ended"`
 }
 
-// Outcome is what a run of a scenario came to.
+// Outcome holds the results of a scenario's runs.
 type Outcome struct {
 	*Checked
-	// Runs are those of the scenario's controllers, in their order, as far as they came to anything.
+	// Runs holds the runs of the scenario's controllers, in their order, as far as they have results.
 	Runs []Run `json:"runs"`
-	// Report is the path of the page that shows them; empty: there is none.
+	// Report holds the path of the page that shows them; empty: none.
 	Report  string `json:"report"`
 	Stopped bool   `json:"stopped"`
-	// Failed is why runs came to nothing, or to a part; empty: they did not, or were stopped.
+	// Failed holds the reason why runs have no results, or only a part; empty if they succeeded or were stopped.
 	Failed string `json:"failed"`
 }
 
-// Run is what came of one controller.
+// Run holds the results of one controller.
 type Run struct {
 	Folder  string           `json:"folder"`
 	Summary *measure.Summary `json:"summary"`
 }
 
-// Run runs a scenario under each of its controllers, and writes the results. tell is told how far it is. A context that
-// is cancelled stops it: what was measured until then is kept, and marked as partial.
+// Run runs a scenario under each of its controllers, and writes the results. It calls tell with the progress.
+// Cancelling the context stops it: results so far are kept, and marked as partial.
 func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *Outcome {
 	o := &Outcome{Checked: Check(r), Runs: []Run{}}
 	if o.Error != "" {
@@ -207,10 +208,10 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 	return o
 }
 
-// Watched is a run made ready for the page that plays it.
+// Watched holds a run for the page that plays it.
 type Watched struct {
 	File  string `json:"file"`  // its replay
-	Error string `json:"error"` // why there is none; empty: there is
+	Error string `json:"error"` // reason why there is none; empty if there is one
 }
 
 // Watch writes the replay of the run in a folder.

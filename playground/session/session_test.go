@@ -27,7 +27,7 @@ func in(t *testing.T) {
 	t.Chdir(t.TempDir())
 }
 
-// TestCheck: what is said of a scenario before it runs, and where its mistakes are.
+// TestCheck checks the messages about a scenario before it runs, and the positions of its mistakes.
 func TestCheck(t *testing.T) {
 	in(t)
 	c := Check(Request{Scenario: scenarioText, Controller: control})
@@ -60,8 +60,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestRun: runs have results and a report, progress goes up to each one's end, and what the command line needs to
-// repeat it is said.
+// TestRun checks that runs have results and a report, that progress reaches the end of each run, and that the command
+// to repeat it is shown.
 func TestRun(t *testing.T) {
 	in(t)
 	last := map[string]Progress{}
@@ -150,7 +150,7 @@ func TestBug(t *testing.T) {
 	}
 }
 
-// TestStop: a run that is stopped keeps what it has measured; of a hand-in that is stopped there is no grade.
+// TestStop checks that a stopped run keeps its results so far, and that a stopped submission has no grade.
 func TestStop(t *testing.T) {
 	in(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,20 +162,21 @@ func TestStop(t *testing.T) {
 	if !o.Stopped || o.Failed != "" || len(o.Runs) != 1 || !o.Runs[0].Summary.Partial {
 		t.Errorf("%+v", o)
 	}
-	if g := (HandIn{Exercise: "pfc"}).Grade(ctx, "v1", func(Progress) {}); !g.Stopped || g.Grade != nil {
+	if g := (Submission{Exercise: "pfc"}).Grade(ctx, "v1", func(Progress) {}); !g.Stopped || g.Grade != nil {
 		t.Errorf("%+v", g)
 	}
 }
 
-// TestHandIn: a hand-in's mistakes have places, files of before are gone, and it is graded with what is there.
-func TestHandIn(t *testing.T) {
+// TestSubmission checks that a submission's mistakes have positions, that earlier files are removed, and that it is
+// graded by the files that exist.
+func TestSubmission(t *testing.T) {
 	in(t)
 	e, err := exercises()
 	if err != nil || len(e) != 9 || e[0].Name != "pfc" || len(e[0].Files) != 2 || len(e[0].Checks) == 0 ||
 		!e[8].Files[1].Given {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	h := HandIn{Exercise: "pfc", Files: map[string]string{
+	h := Submission{Exercise: "pfc", Files: map[string]string{
 		"answers.yaml": "hops: three\n",
 		"fabric.yaml":  e[0].Files[1].Text, "../away.yaml": "", "lab.yaml": "",
 	}}
@@ -184,7 +185,7 @@ func TestHandIn(t *testing.T) {
 		c.Mistakes[0].Column != 7 {
 		t.Errorf("%+v", c)
 	}
-	if entries, err := os.ReadDir(handInFolder); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(submissionFolder); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}
 	h.Files["answers.yaml"] = "hops: 3\n"
@@ -201,14 +202,14 @@ func TestHandIn(t *testing.T) {
 		!strings.Contains(g.Problems["fabric.yaml"], "is missing") {
 		t.Errorf("%+v", g)
 	}
-	for _, h := range []HandIn{{}, {Exercise: "../pfc"}, {Exercise: "nothing"}} {
+	for _, h := range []Submission{{}, {Exercise: "../pfc"}, {Exercise: "nothing"}} {
 		if g := h.Grade(t.Context(), "v1", func(Progress) {}); g.Failed == "" || h.Read().Error == "" {
 			t.Errorf("%s: %+v", h.Exercise, g)
 		}
 	}
 }
 
-// TestExamples: what the page offers to start from can be run.
+// TestExamples checks that the page's examples can be run.
 func TestExamples(t *testing.T) {
 	all, err := FindExamples("../../examples/controllers")
 	if err != nil {

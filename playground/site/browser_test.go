@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
-// served is the playground, built once, on a server as simple as any.
+// served returns a simple server with the playground, which is built once.
 var served = sync.OnceValues(func() (*httptest.Server, error) {
 	var err error
 	if folder, err = os.MkdirTemp("", "playground"); err != nil {
@@ -26,7 +26,7 @@ var served = sync.OnceValues(func() (*httptest.Server, error) {
 	return httptest.NewServer(http.FileServer(http.Dir(folder))), nil
 })
 
-// folder is what is served; the last test takes it along.
+// folder holds the served files; the last test removes it.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// tab is a browser's tab with the playground in it.
+// tab represents a browser's tab with the playground.
 type tab struct{ *browser.Tab }
 
 // open opens the playground in a browser of its own, with something behind its address.
@@ -57,7 +57,7 @@ func (b *tab) says(prefix string) {
 	b.Wait(fmt.Sprintf("document.querySelector('#state')?.textContent.startsWith(%q)", prefix))
 }
 
-// write takes the place of what is in an editor, by the name of its tab and by the keyboard.
+// write replaces the text of an editor, given by the name of its tab, by the keyboard.
 func (b *tab) write(editor, text string) {
 	b.Helper()
 	b.Do(chromedp.Click(chromedp.ID("tab-" + editor)))

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/playground/session"
 )
 
-// graded is what this process makes of a hand-in.
-func graded(t *testing.T, h session.HandIn) *session.Graded {
+// graded returns the grade of a submission in this process.
+func graded(t *testing.T, h session.Submission) *session.Graded {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	g := h.Grade(t.Context(), "test", func(session.Progress) {})
@@ -23,17 +23,17 @@ func graded(t *testing.T, h session.HandIn) *session.Graded {
 	return g
 }
 
-// handIn is a hand-in of the repository.
-func handIn(t *testing.T, exercise, folder string, files ...string) session.HandIn {
+// submission returns a submission from the repository.
+func submission(t *testing.T, exercise, folder string, files ...string) session.Submission {
 	t.Helper()
-	h := session.HandIn{Exercise: exercise, Files: map[string]string{}}
+	h := session.Submission{Exercise: exercise, Files: map[string]string{}}
 	for _, file := range files {
 		h.Files[file] = example(t, filepath.Join("experiments/lab/exercises", exercise, folder, file))
 	}
 	return h
 }
 
-// checks are those that the page shows, a line each.
+// checks returns the checks that the page shows, one per line.
 func (b *tab) checks() (all []string) {
 	b.Helper()
 	text := b.Value(`JSON.stringify([...document.querySelectorAll("#panel-grade .checks li")].map((e) =>
@@ -67,10 +67,10 @@ func (b *tab) compare(g *session.Graded) {
 	}
 }
 
-// TestExercise: an exercise's text is shown, what one writes into its files is checked as it is written and as a whole,
-// and comes to the same as outside of the browser.
+// TestExercise checks that an exercise's text is shown, that its files are checked during typing and as a whole, and
+// that the grade equals that outside of the browser.
 func TestExercise(t *testing.T) {
-	wrong, right := handIn(t, "pfc", "wrong", "answers.yaml", "fabric.yaml"), handIn(t, "pfc", "solution", "answers.yaml",
+	wrong, right := submission(t, "pfc", "wrong", "answers.yaml", "fabric.yaml"), submission(t, "pfc", "solution", "answers.yaml",
 		"fabric.yaml")
 	b := open(t, "#exercise=pfc")
 	wantWrong, wantRight := graded(t, wrong), graded(t, right)
@@ -116,7 +116,7 @@ func TestExercise(t *testing.T) {
 
 // TestExerciseController: a controller of a student's is checked like natively, and a mistake in it has its line.
 func TestExerciseController(t *testing.T) {
-	h := handIn(t, "aimd", "wrong", "control.star")
+	h := submission(t, "aimd", "wrong", "control.star")
 	b := open(t, "#scenario=incast")
 	want := graded(t, h)
 	b.says("Ready")

@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/playground/session"
 )
 
-// native is what this process makes of a request.
+// native returns the outcome of a request in this process.
 func native(t *testing.T, r session.Request) *session.Outcome {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -32,7 +32,7 @@ func native(t *testing.T, r session.Request) *session.Outcome {
 	return o
 }
 
-// fingerprints are those that the page shows.
+// fingerprints returns the fingerprints that the page shows.
 func (b *tab) fingerprints() []string {
 	b.Helper()
 	var all []string
@@ -52,7 +52,7 @@ func example(t *testing.T, file string) string {
 	return string(text)
 }
 
-// run runs what is in the editors, by the keyboard, until it has ended.
+// run runs the texts in the editors, by the keyboard, and waits for the end.
 func (b *tab) run() {
 	b.Helper()
 	b.Do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
@@ -61,8 +61,8 @@ func (b *tab) run() {
 	b.Wait("document.querySelector('#stop').hidden")
 }
 
-// TestRuns: a built-in scenario, and a controller of one's own beside it, come to the same as outside of the browser;
-// the report is shown and its script runs; the flows are those of flows.csv.
+// TestRuns checks that a built-in scenario, with the user's own controller beside it, has the same results as outside
+// of the browser. The report is shown and its script runs; the flows are those of flows.csv.
 func TestRuns(t *testing.T) {
 	controller := example(t, "examples/controllers/aimd.star")
 	scenario := example(t, "experiments/scenario/builtin/incast.yaml")
@@ -90,7 +90,7 @@ func TestRuns(t *testing.T) {
 	b.InFrame("document.querySelector('h1')?.textContent === 'incast' && document.documentElement.classList.contains('live')")
 }
 
-// TestMistakes: what is wrong is said as one writes, and marked where it is.
+// TestMistakes checks that mistakes are reported during typing, and marked at their position.
 func TestMistakes(t *testing.T) {
 	b := open(t, "#scenario=incast")
 	b.says("Ready")
@@ -127,10 +127,10 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// long is a scenario that takes minutes.
+// long describes a scenario that takes minutes.
 const long = "topology: star\nflows: [{from: h0..h3, to: h4, size: 10GB}]\nduration: 3s\ncontrollers: [none]\n"
 
-// TestStop: a run that is stopped shows what it has measured, and another can begin.
+// TestStop checks that a stopped run shows its results so far, and that another can start.
 func TestStop(t *testing.T) {
 	b := open(t, "#scenario=incast")
 	b.says("Ready")
@@ -174,7 +174,7 @@ func TestBug(t *testing.T) {
 		const failed = (name, values) => s.call(name, values).then(() => "no error", (error) => error.message);
 		const all = [];
 		for (const name of ["check", "run"]) all.push(await failed(name, { scenario: 5 }));
-		for (const name of ["readHandIn", "grade"]) all.push(await failed(name, { exercise: 5 }));
+		for (const name of ["readSubmission", "grade"]) all.push(await failed(name, { exercise: 5 }));
 		const checked = await s.call("check", { scenario: "topology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", controller: "", quick: false });
 		window.bugs = [...all, "then " + checked.name + checked.error, window.died ?? "alive"].join("\n");
 	})()`)
@@ -219,7 +219,7 @@ func TestHostile(t *testing.T) {
 	b.says("The link could not be read: the link has more than a megabyte.")
 }
 
-// TestLinks: a link brings what was in the editors.
+// TestLinks checks that a link restores the texts of the editors.
 func TestLinks(t *testing.T) {
 	b := open(t, "#scenario=incast")
 	b.says("Ready to run incast")
@@ -237,8 +237,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestGallery: who comes for the first time sees a picture that moves and a card for each built-in and each exercise. A
-// card runs its scenario and plays the run in the fabric.
+// TestGallery checks that first-time visitors see an animated picture and a card for each built-in and each exercise,
+// and that a card runs its scenario and plays the run in the fabric.
 func TestGallery(t *testing.T) {
 	b := open(t, "")
 	b.Wait("!document.querySelector('#home').hidden && getComputedStyle(document.querySelector('main')).display === 'none'")
@@ -266,7 +266,7 @@ func TestGallery(t *testing.T) {
 	b.Wait("!document.querySelector('#home').hidden")
 }
 
-// TestReload: what was written is there again after a reload, also if the address names a built-in.
+// TestReload checks that texts survive a reload, also if the address names a built-in.
 func TestReload(t *testing.T) {
 	b := open(t, "#scenario=incast")
 	b.says("Ready to run incast")

@@ -22,12 +22,12 @@ import (
 	"github.com/pausenet/pausenet/playground/session"
 )
 
-// page are the files that are served as they are here.
+// page holds the files that are served unchanged.
 //
 //go:embed page
 var page embed.FS
 
-// worker is the service worker, without the list of files and their hash.
+// worker holds the service worker, without the list of files and their hash.
 //
 //go:embed sw.js
 var worker string
@@ -145,7 +145,7 @@ func program() ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// output returns what a command prints, without the end of the line.
+// output returns the output of a command, without the line break at its end.
 func output(c *exec.Cmd) (string, error) {
 	var stderr strings.Builder
 	c.Stderr = &stderr

@@ -14,7 +14,7 @@ const (
 	margin        = 28.0
 	tierLabel     = 64.0  // space for "tier 2" at the left
 	titleHeight   = 64.0  // space for the title above
-	tierGap       = 116.0 // minimum distance between the middles of two tiers
+	tierGap       = 116.0 // minimum distance between the centres of two tiers
 	switchHeight  = 30.0
 	hostHeight    = 22.0
 	cellGap       = 6.0
@@ -31,7 +31,7 @@ const (
 	nodeGap       = 18.0
 )
 
-// box is a rectangle, given by its middle.
+// box represents a rectangle, given by its centre.
 type box struct{ x, y, w, h float64 }
 
 // hostBlock holds the hosts of one switch, or of the same switches. It is an open row with a line for each host, a
@@ -50,7 +50,7 @@ type layout struct {
 	width, height float64
 	nodes         map[topologies.NodeID]box // without the hosts of blocks that are a single box
 	blocks        []hostBlock
-	tierY         []float64 // middle of each tier's row
+	tierY         []float64 // centre of each tier's row
 }
 
 func arrange(p *topologies.Plan) *layout {

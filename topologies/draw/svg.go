@@ -94,7 +94,7 @@ type drawing struct {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
-// legendItem is a part of the line under the title: the summary, or a kind of cable with a sample of its line.
+// legendItem represents a part of the line under the title: the summary, or a kind of cable with a sample of its line.
 type legendItem struct {
 	x, y  float64 // from the start of the legend
 	class int     // -1: no sample

@@ -61,7 +61,7 @@ export const task = (e) => [
 		+ "Commands in the text are for the command line. Here, Check makes the runs that the checks need, and Report shows them."),
 ];
 
-// grade returns the points of a hand-in, as pausenet lab check prints them. look opens a report.
+// grade returns the points of a submission, as pausenet lab check prints them. look opens a report.
 export const grade = (g, look) => [
 	element("h2", {}, g.title),
 	element("p", { class: "points" }, element("b", {}, `${g.points} of ${g.of}`), " points", g.score ? element("span", { class: "soft" }, `; score ${Number(g.score.toPrecision(4))}, the less the better`) : ""),

@@ -124,7 +124,7 @@ const check = async () => {
 	if (!ready) return;
 	const mine = ++checks;
 	try {
-		const checked = await simulator.call(exercise ? "readHandIn" : "check", { ...lab(), quick: $("quick").checked });
+		const checked = await simulator.call(exercise ? "readSubmission" : "check", { ...lab(), quick: $("quick").checked });
 		if (mine === checks) took(checked);
 	} catch (error) {
 		if (ready && mine === checks && !running) say(`The check failed: ${error.message}`, "bad"); // otherwise it has ended, and said so
@@ -285,7 +285,7 @@ addEventListener("message", (event) => {
 	if (event.source === $("watch").contentWindow && event.origin === location.origin && event.data === "ready") event.source.postMessage(posted, location.origin);
 });
 
-// showGrade shows the points of a hand-in.
+// showGrade shows the points of a submission.
 const showGrade = async (g, files) => {
 	if (g.failed || g.stopped) {
 		say(g.failed ? `The check failed: ${g.failed}` : "Stopped: nothing was graded.", g.failed ? "bad" : "");
@@ -312,7 +312,7 @@ const showFiles = (files) => $("panel-files").replaceChildren(element("p", { cla
 
 const download = async (path) => {
 	const url = URL.createObjectURL(new Blob([await simulator.call("read", { path })]));
-	element("a", { href: url, download: path.startsWith("hand-in/") ? path.split("/")[1] : path.split("/").slice(-2).join("-") }).click();
+	element("a", { href: url, download: path.startsWith("submission/") ? path.split("/")[1] : path.split("/").slice(-2).join("-") }).click();
 	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 };
 

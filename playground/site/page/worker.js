@@ -4,7 +4,7 @@
 
 importScripts("files.js", "wasm_exec.js");
 
-const results = "results", handedIn = "hand-in";
+const results = "results", submissions = "submission";
 
 // program returns the compiled program. tell is called with the loaded share, between 0 and 1.
 const program = async (tell) => {
@@ -33,7 +33,7 @@ const start = async (module) => {
 };
 
 const request = ({ scenario, controller, quick }) => JSON.stringify({ scenario, controller, quick });
-const handIn = ({ exercise, files }) => JSON.stringify({ exercise, files });
+const submission = ({ exercise, files }) => JSON.stringify({ exercise, files });
 
 // taken returns a call's answer. A bug of the program becomes an error; its stack goes to the console.
 const taken = (text) => {
@@ -47,7 +47,7 @@ const taken = (text) => {
 const runs = async (id, does) => {
 	memory.clear(results);
 	const outcome = taken(await does((text) => postMessage({ id, progress: JSON.parse(text) })));
-	return { outcome, files: [...memory.list(handedIn), ...memory.list(results)] };
+	return { outcome, files: [...memory.list(submissions), ...memory.list(results)] };
 };
 
 const calls = {
@@ -58,8 +58,8 @@ const calls = {
 	},
 	check: (m) => taken(pausenet.check(request(m))),
 	run: (m) => runs(m.id, (tell) => pausenet.run(request(m), tell)),
-	readHandIn: (m) => taken(pausenet.read(handIn(m))),
-	grade: (m) => runs(m.id, (tell) => pausenet.grade(handIn(m), tell)),
+	readSubmission: (m) => taken(pausenet.read(submission(m))),
+	grade: (m) => runs(m.id, (tell) => pausenet.grade(submission(m), tell)),
 	watch({ folder }) {
 		const { file, error } = taken(pausenet.watch(JSON.stringify(folder)));
 		if (error) throw new Error(error);

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// TestPlaces: what a value's place shows of the file is the value, whatever stands before it in its line.
-func TestPlaces(t *testing.T) {
+// TestPositions checks that the text of the file at a value's position is the value, whatever precedes it in its line.
+func TestPositions(t *testing.T) {
 	for _, text := range []string{
 		"a: [b, c]\n", "a: [ b , c ]\n", "a: ['b', \"cc\", d]\n", "- [b, c]\n- {x: [d, e], y: f}\n", "a: [é, \"ü\", z]\n",
 		"a: [b,\tc, d]\n", "a:\t[b, c]\n", "a: [!!str b, c]\n", "a: !!seq [b, c]\n", "a: {b:\tc, d: e}\n",
@@ -38,29 +38,30 @@ func TestPlaces(t *testing.T) {
 			}
 			line, from := []rune(lines[v.line-1]), v.column-1
 			if got := string(line[from:min(from+v.width, len(line))]); strings.Trim(got, `'"`) != v.text {
-				t.Errorf("%q: %q has the place %d:%d, which shows %q", text, v.text, v.line, v.column, got)
+				t.Errorf("%q: %q has the position %d:%d, which shows %q", text, v.text, v.line, v.column, got)
 			}
 		}
 		check(root)
 	}
 }
 
-// TestPathPlaces: one place is one, however a path spells it; a path that Change would refuse has none.
-func TestPathPlaces(t *testing.T) {
+// TestPathPositions checks that all spellings of a path lead to one position, and that a path that Change would refuse
+// has none.
+func TestPathPositions(t *testing.T) {
 	root := new(Report).Parse("f", []byte("a: {b: 1}\nflows:\n  - {tag: x, size: 1}\n  - {tag: y}\n  - {tag: x}\n"))
 	for path, want := range map[string]string{
 		"flows.0.size": "flows.0.size", "flows.x.size": "flows.0.size flows.2.size", "flows.y": "flows.1",
 		"flows. x .size": "flows.0.size flows.2.size",
 		"flows.3.size":   "", "flows.z": "", "a.b": "a.b", "a.c.d": "a.c.d", "new.c": "new.c", "a.b.c": "",
 	} {
-		if got := strings.Join(root.Places(path), " "); got != want {
+		if got := strings.Join(root.Paths(path), " "); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
 }
 
-// TestLongKeys: a message does not repeat keys and values that nobody could read, and still says what is wrong with
-// them.
+// TestLongKeys checks that a message does not repeat keys and values that are too long to read, and still explains the
+// mistake.
 func TestLongKeys(t *testing.T) {
 	long := strings.Repeat("k", 900_000)
 	for text, want := range map[string]string{
