@@ -19,6 +19,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lazy"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -167,14 +168,14 @@ func (f *workerFlags) check(c *cobra.Command) error {
 		if f.name == "" {
 			f.name = "worker"
 		}
-	} else if !workerName.MatchString(f.name) {
+	} else if !workerName().MatchString(f.name) {
 		return badInput(fmt.Errorf("--name %s: expected up to 40 letters, digits, _ and -", f.name))
 	}
 	return nil
 }
 
 var (
-	workerName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+	workerName       = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 	unsafeWorkerName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 

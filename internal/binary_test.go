@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,12 +26,16 @@ func TestProgramWithoutReference(t *testing.T) {
 	}
 }
 
-// mostBytes bounds the stripped program for linux/amd64. It leaves room for Go's next version.
-const mostBytes = 29_500_000
+const (
+	// mostBytes bounds the stripped program for linux/amd64. It leaves room for Go's next version.
+	mostBytes = 29_500_000
+	// mostInit bounds what the variables and init functions of all packages allocate at the start, in bytes.
+	mostInit = 1 << 20
+)
 
-// TestProgramSize checks the size of the stripped program, and that the linker could leave out methods that nothing
-// calls. It keeps all exported ones as soon as one function calls methods by names that only data decides, as
-// text/template does.
+// TestProgramSize checks the size of the stripped program, what it allocates at its start, and that the linker could
+// leave out methods that nothing calls. It keeps all exported ones as soon as one function calls methods by names that
+// only data decides, as text/template does.
 func TestProgramSize(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pausenet")
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../cmd/pausenet").CombinedOutput(); err != nil {
@@ -53,5 +59,20 @@ func TestProgramSize(t *testing.T) {
 	}
 	if got := len(program); runtime.GOOS+"/"+runtime.GOARCH == "linux/amd64" && got > mostBytes {
 		t.Errorf("the program has %d bytes, want at most %d (largest symbols: go tool nm -size -sort size)", got, mostBytes)
+	}
+	trace := exec.Command(file, "version")
+	trace.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := trace.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	allocated := 0
+	for _, m := range regexp.MustCompile(`(?m)^init .* ms clock, (\d+) bytes`).FindAllSubmatch(out, -1) {
+		n, _ := strconv.Atoi(string(m[1]))
+		allocated += n
+	}
+	if allocated == 0 || allocated > mostInit {
+		t.Errorf("packages allocate %d bytes at the start, want at most %d (GODEBUG=inittrace=1 pausenet version)", allocated,
+			mostInit)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lazy"
 )
 
 // mostStudents limits the submissions in a folder.
@@ -64,7 +64,7 @@ func Students(folder string) (names, others []string, err error) {
 }
 
 // harmless matches students' names that can be names of files.
-var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
+var harmless = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 
 // hashed prefixes the files of students whose own names are not used.
 const hashed = "student-"
@@ -77,7 +77,7 @@ func filesOf(students []Student) []string {
 	for i := range students {
 		name := students[i].Name
 		like := strings.TrimRight(strings.ToLower(name), ".")
-		if !harmless.MatchString(name) || strings.HasPrefix(like, hashed) || taken[like] {
+		if !harmless().MatchString(name) || strings.HasPrefix(like, hashed) || taken[like] {
 			sum := sha256.Sum256([]byte(name))
 			name = hashed + hex.EncodeToString(sum[:8])
 		}

@@ -10,14 +10,15 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lazy"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
 // fileName matches valid names of an exercise's files, without folders.
-var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}\.[a-z]{1,5}$`)
+var fileName = lazy.Regexp(`^[a-z0-9][a-z0-9_-]{0,39}\.[a-z]{1,5}$`)
 
 // itemName matches valid names of answers and runs.
-var itemName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+var itemName = lazy.Regexp(`^[a-z][a-z0-9_-]{0,39}$`)
 
 // Limits of an exercise. A check should take a minute.
 const (
@@ -119,7 +120,7 @@ func (d *reader) exercise(root *yamlspec.Value) {
 	d.submitted(m.Get("hand_in"))
 	for _, item := range few(m.Get("give")) {
 		var file string
-		if item.String(&file) && !fileName.MatchString(file) {
+		if item.String(&file) && !fileName().MatchString(file) {
 			item.Errorf("%q: name a file of %s/ in lower case, such as fabric.yaml", file, StartFolder)
 		}
 		d.e.Given = append(d.e.Given, file)
@@ -173,7 +174,7 @@ func (d *reader) entries(v *yamlspec.Value, names *regexp.Regexp, example string
 
 func (d *reader) submitted(v *yamlspec.Value) {
 	m := v.Mapping()
-	d.entries(m.Get("answers"), itemName, "peak_queue", func(name string, _, value *yamlspec.Value) {
+	d.entries(m.Get("answers"), itemName(), "peak_queue", func(name string, _, value *yamlspec.Value) {
 		q := Question{Name: name}
 		kind := "number"
 		q.keys(&kind).Decode(value)
@@ -183,7 +184,7 @@ func (d *reader) submitted(v *yamlspec.Value) {
 		}[kind]
 		d.e.Answers = append(d.e.Answers, q)
 	})
-	d.entries(m.Get("scenarios"), fileName, "fabric.yaml", func(file string, key, value *yamlspec.Value) {
+	d.entries(m.Get("scenarios"), fileName(), "fabric.yaml", func(file string, key, value *yamlspec.Value) {
 		c := ChangedScenario{File: file}
 		if path.Ext(file) != ".yaml" || file == AnswersFile || file == LabFile {
 			key.Errorf("name a scenario's file in lower case, such as fabric.yaml")
@@ -207,7 +208,7 @@ func (d *reader) submitted(v *yamlspec.Value) {
 				continue
 			}
 			switch {
-			case !fileName.MatchString(file) || path.Ext(file) != ".star" && path.Ext(file) != ".wasm":
+			case !fileName().MatchString(file) || path.Ext(file) != ".star" && path.Ext(file) != ".wasm":
 				name.Errorf("%q: name a controller's file like control.star or control.wasm", file)
 			case slices.Contains(names, file) || d.e.controller(file) != nil:
 				name.Errorf("%s is listed twice", file)
@@ -239,14 +240,14 @@ func unsafePath(where string) string {
 }
 
 func (d *reader) runs(v *yamlspec.Value) {
-	d.entries(v, itemName, "before", func(name string, key, value *yamlspec.Value) {
+	d.entries(v, itemName(), "before", func(name string, key, value *yamlspec.Value) {
 		r := Run{Name: name}
 		if d.e.run(name) != nil {
 			key.Errorf("run %s already exists", name)
 		}
 		m := r.keys().Decode(value)
 		file := m.Get("scenario")
-		if r.Scenario != "" && !fileName.MatchString(r.Scenario) {
+		if r.Scenario != "" && !fileName().MatchString(r.Scenario) {
 			file.Errorf("%q: a scenario must be a file of %s/ or of hand_in, such as fabric.yaml", r.Scenario, ownFolder)
 		}
 		if with := m.Get("with"); r.With != "" && (d.e.changed(r.With) == nil || d.e.changed(r.Scenario) != nil) {
@@ -258,7 +259,7 @@ func (d *reader) runs(v *yamlspec.Value) {
 
 // seeds reads the seeds of a scenario's runs, by its file.
 func (d *reader) seeds(v *yamlspec.Value) {
-	d.entries(v, fileName, "fabric.yaml", func(file string, key, value *yamlspec.Value) {
+	d.entries(v, fileName(), "fabric.yaml", func(file string, key, value *yamlspec.Value) {
 		if !slices.ContainsFunc(d.e.Runs, func(r Run) bool { return r.Scenario == file }) {
 			key.Errorf("no run uses %s", file)
 		}

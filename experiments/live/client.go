@@ -153,7 +153,7 @@ func noneUp() error {
 }
 
 func dial(name string, timeout time.Duration) (*Client, error) {
-	if !fabricName.MatchString(name) {
+	if !fabricName().MatchString(name) {
 		return nil, fmt.Errorf("%w as %q", ErrNone, name)
 	}
 	for start := time.Now(); ; time.Sleep(longestRest) {

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lazy"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -69,7 +69,7 @@ type Reply struct {
 	files []int // file descriptors sent with the reply
 }
 
-var fabricName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+var fabricName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // server serves a fabric's socket.
 type server struct {
@@ -97,7 +97,7 @@ func socketPath(name string) string { return filepath.Join(Folder, name+".sock")
 
 // listen opens the fabric's socket. It replaces the socket of a killed process.
 func (f *Fabric) listen() error {
-	if !fabricName.MatchString(f.Name) {
+	if !fabricName().MatchString(f.Name) {
 		return fmt.Errorf("invalid fabric name %q: expected at most 64 letters, digits, '.', '_' or '-'", f.Name)
 	}
 	folder, err := os.Open(Folder)

@@ -93,7 +93,7 @@ func insideOf() string {
 	sockets, _ := os.ReadFile("/proc/self/net/unix")
 	for line := range strings.Lines(string(sockets)) {
 		_, name, found := strings.Cut(line, " "+insidePrefix)
-		if name = strings.TrimSpace(name); !found || !fabricName.MatchString(name) {
+		if name = strings.TrimSpace(name); !found || !fabricName().MatchString(name) {
 			continue
 		}
 		if conn := dialInside(name); conn != nil {

@@ -130,7 +130,7 @@ func (r *Record) String() string {
 
 // Ended returns the record of a fabric that ended by itself, or nil if there is none or the fabric is up.
 func Ended(name string) *Record {
-	if !fabricName.MatchString(name) {
+	if !fabricName().MatchString(name) {
 		return nil
 	}
 	r := readRecord(name)

@@ -9,11 +9,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/lazy"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -56,10 +56,10 @@ func ccWord(of map[string]string) string {
 }
 
 // word matches a field's value: a single word of the shell.
-var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+%-]{0,99}$`)
+var word = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_.+%-]{0,99}$`)
 
 // valueWord matches a setting's value, such as {detect: 200us, restore: 500us}.
-var valueWord = regexp.MustCompile(`^[A-Za-z0-9\[{][A-Za-z0-9_.:,%+{}\[\] -]{0,199}$`)
+var valueWord = lazy.Regexp(`^[A-Za-z0-9\[{][A-Za-z0-9_.:,%+{}\[\] -]{0,199}$`)
 
 // lineOf returns the shell line for a page's action. Its node must exist, because a shell line may also run a
 // program on a node.
@@ -105,9 +105,9 @@ func (c *change) verb() string {
 
 // check validates a field's value as far as the shell does not.
 func (h *head) check(c *change, field, value string) error {
-	fine := word
+	fine := word()
 	if field == "value" {
-		fine = valueWord
+		fine = valueWord()
 	}
 	if value != "" && !fine.MatchString(value) {
 		return fmt.Errorf("%s: invalid value %q", field, value)

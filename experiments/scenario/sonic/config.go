@@ -10,10 +10,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lazy"
 )
 
 // Table represents a table of the configuration: rows by key, fields by name.
@@ -89,7 +90,7 @@ func Parse(data []byte) (*Config, error) {
 		}
 		c.tables[name] = t
 	}
-	if name := c.tables["DEVICE_METADATA"]["localhost"]["hostname"]; portName.MatchString(name) {
+	if name := c.tables["DEVICE_METADATA"]["localhost"]["hostname"]; portName().MatchString(name) {
 		c.Name = name
 	}
 	return c, c.readPorts()
@@ -105,7 +106,7 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-var portName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`)
+var portName = lazy.Regexp(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`)
 
 // MostPorts limits a switch's ports.
 const MostPorts = 1024
@@ -122,7 +123,7 @@ func (c *Config) readPorts() error {
 		if row["admin_status"] == "down" {
 			continue
 		}
-		if !portName.MatchString(name) {
+		if !portName().MatchString(name) {
 			return fmt.Errorf("PORT: %q is not a port's name such as Ethernet0", name)
 		}
 		speed, err := strconv.ParseInt(row["speed"], 10, 64)

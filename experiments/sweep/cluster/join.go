@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/internal/lazy"
 )
 
 // canaryScenario names the scenario of canaries, a run of about 20 ms of processor time.
@@ -30,7 +30,7 @@ const canaryScenario = "incast"
 const mostCanaries = 4
 
 // idPattern matches valid IDs of workers.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,80}$`)
+var idPattern = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,80}$`)
 
 // listen answers workers.
 func (c *Coordinator) listen(ctx context.Context) ([]*nats.Subscription, error) {
@@ -84,7 +84,7 @@ const mostWorkers = 1024
 // admit returns the reason why a worker cannot join; empty: it can. The caller has locked mu.
 func (c *Coordinator) admit(id, key string) string {
 	switch w := c.workers[id]; {
-	case !idPattern.MatchString(id) || id == own:
+	case !idPattern().MatchString(id) || id == own:
 		return "use only letters, digits, _ and - in the worker's name"
 	case w != nil && w.Key != key:
 		return "another worker has this name"
