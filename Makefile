@@ -45,17 +45,22 @@ $(VERBS)/librdmacm.so.1: $(VERBS_C) $(VERBS)/libibverbs.so.1
 run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html
 	bin/pausenet run dcon-burst
 
+# Packages that take longest, longest first: one that starts last keeps a single processor busy.
+SLOW_PACKAGES = $(addprefix ./,command experiments/observe experiments/runner playground/site experiments/live experiments/lab \
+	experiments/train test/fingerprints orchestrator/engine internal/planefuzz ebpf test/reference experiments/sweep/cluster)
 # go test ends a package after ten minutes, which a busy machine may take for whole scenarios.
+RUN_TESTS = $(GO) run ./test/run $(GO) test -timeout 40m
+
 .PHONY: test
 test: ## run every test
 ifeq ($(shell id -u),0)
-	$(GO) test -timeout 40m $(TESTFLAGS) ./...
+	$(RUN_TESTS) $(TESTFLAGS) $(SLOW_PACKAGES) ./...
 else ifneq ($(shell command -v $(SUDO)),)
-	CI= $(GO) test -timeout 40m $(TESTFLAGS) ./...
+	CI= $(RUN_TESTS) $(TESTFLAGS) $(SLOW_PACKAGES) ./...
 	@echo "the tests that need root:"
-	$(SUDO) -v && $(GO) test -timeout 40m -count=1 -exec '$(SUDO)' $(ROOT_PACKAGES)
+	$(SUDO) -v && $(RUN_TESTS) -count=1 -exec '$(SUDO)' $(ROOT_PACKAGES)
 else
-	$(GO) test -timeout 40m $(TESTFLAGS) ./...
+	$(RUN_TESTS) $(TESTFLAGS) $(SLOW_PACKAGES) ./...
 	@echo "the tests that need root were skipped: there is no $(SUDO); run make test as root for them"
 endif
 
