@@ -11,10 +11,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// toMany is a host that switch 0 has several ports to.
+// toMany names a host that switch 0 has several ports to.
 const toMany = 7
 
-// nextSplitMix is the n-th output of SplitMix64 from a state (Steele, Lea and Flood, OOPSLA 2014, figure 17).
+// nextSplitMix returns the n-th output of SplitMix64 from a state (Steele, Lea and Flood, OOPSLA 2014, figure 17).
 func nextSplitMix(state, n uint64) uint64 {
 	z := state + (n+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -22,12 +22,12 @@ func nextSplitMix(state, n uint64) uint64 {
 	return z ^ z>>31
 }
 
-// drawn is the n-th number below count by which a switch chooses.
+// drawn returns the n-th number below count by which a switch chooses.
 func (r *rig) drawn(n uint64, count int) int {
 	return int(nextSplitMix(r.sw().Seed+0xfffffe<<40, n) >> 32 * uint64(count) >> 32)
 }
 
-// sent is the port that a packet of a flow to toMany leaves by.
+// sent returns the port that a packet of a flow to toMany leaves by.
 func (r *rig) sent(sport uint16) uint64 {
 	r.t.Helper()
 	return r.sentTo(toMany, sport)
@@ -135,8 +135,8 @@ func TestFlowlets(t *testing.T) {
 	}
 }
 
-// What is remembered of a flowlet is a port of whatever route there is: after links failed, and of another flow with
-// the same entry.
+// TestFlowletAfterReroute: the port remembered for a flowlet is one of the present route, after links failed, and for
+// another flow with the same entry.
 func TestFlowletAfterReroute(t *testing.T) {
 	r := newRig(t)
 	r.sw().Choice, r.sw().FlowletGap = ebpf.ChoiceFlowlet, uint64(vtime.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// newBurstRig is a rig with burst detection on; qCNM 0 makes the threshold dynamic.
+// newBurstRig returns a rig with burst detection on; qCNM 0 makes the threshold dynamic.
 func newBurstRig(t testing.TB, qCNM uint64) *rig {
 	r := newRig(t)
 	r.sw().Cnm, r.sw().Q_cnm = 1, qCNM
@@ -119,7 +119,8 @@ func TestBurstHysteresis(t *testing.T) {
 	}
 }
 
-// Q_ECN is the egress port's own: by it congestion is persistent, a burst ends, and what leaves is marked again.
+// TestBurstByProfile: Q_ECN belongs to the egress port: it decides when congestion is persistent, a burst ends, and
+// packets are marked again.
 func TestBurstByProfile(t *testing.T) {
 	r := newBurstRig(t, 250_000)
 	r.sw().Profiles[5] = r.sw().Profiles[0]
@@ -458,10 +459,10 @@ func TestDynamicThreshold(t *testing.T) {
 func TestThresholdFollowsFanout(t *testing.T) {
 	const window = 120 * vtime.Microsecond
 	for _, c := range []struct {
-		name  string
-		gap   vtime.Time // from the packet for port 1 to the first for port 0
-		again vtime.Time // from that to the one that is looked at
-		burst int        // queue at which a burst begins then
+		name    string
+		gap     vtime.Time // from the packet for port 1 to the first for port 0
+		recheck vtime.Time // from that to the one that is looked at
+		burst   int        // queue at which a burst begins then
 	}{
 		{"in one period", 0, 0, 200_000},
 		{"at the end of one", window - 1, 0, 200_000},
@@ -476,7 +477,7 @@ func TestThresholdFollowsFanout(t *testing.T) {
 		r.after(c.gap)
 		q, _ := r.data(5, 0, 0)
 		r.release(5, 0, lossless, int(dataLen), q.entry()+1)
-		r.after(c.again)
+		r.after(c.recheck)
 		r.port(0).MaxFanout = 0 // what T keeps of this is TestThresholdIsOfTheMaximalFanout'
 		if got := r.land(5, 0, 0, c.burst-1); got.Want != 0 {
 			t.Errorf("%s: queue %d: want mask %d", c.name, c.burst-1, got.Want)
@@ -500,8 +501,8 @@ func TestThresholdFollowsDynamicXOFF(t *testing.T) {
 	}
 }
 
-// The threshold is the least over the ingress ports: one that has packets for two egress ports lowers it for all, for
-// T.
+// TestThresholdIsOfTheMaximalFanout: the threshold is the minimum over the ingress ports. An ingress port with packets
+// for two egress ports lowers it for all, for T.
 func TestThresholdIsOfTheMaximalFanout(t *testing.T) {
 	for _, c := range []struct {
 		after vtime.Time // that port's packet for this egress

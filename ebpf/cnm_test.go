@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// cnmFor is the message for a packet's flow as the switch must build it: back to the hop before it.
+// cnmFor returns the message for a packet's flow as the switch must build it: back to the hop before it.
 func cnmFor(p roce, flows int, rateMbps uint32) []byte {
 	f := make([]byte, wire.CNMLen)
 	wire.PutCNM(f, peerMAC(p.in), portMAC(p.in), p.id(), flows, rateMbps)

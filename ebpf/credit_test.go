@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// creditFrame is a credit message, as docs/schemes/cbfc.md has it.
+// creditFrame returns a credit message in the format of docs/schemes/cbfc.md.
 func creditFrame(source wire.MAC, op, fctbs, vl, fccl uint16) []byte {
 	f := make([]byte, ebpf.CreditLen)
 	eth := wire.Ethernet(f)
@@ -33,7 +33,7 @@ func (r *rig) byCredits(buffer uint32) {
 	}
 }
 
-// The message says how much was sent and how far the peer may go; the vectors are those of credits.
+// TestBuildCredit: the message reports the blocks sent and the peer's limit; the vectors are those of credits.
 func TestBuildCredit(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct {
@@ -163,7 +163,7 @@ func TestReceiveCredit(t *testing.T) {
 	}
 }
 
-// What is no message for this fabric is dropped where there are credits, and nobody's where there are none.
+// TestStrayCredits: frames that are no messages for this fabric are dropped under credits, and ignored without them.
 func TestStrayCredits(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// ce is a frame as it looks with CE set and the checksum computed afresh.
+// ce returns a frame with CE set and the checksum recomputed.
 func ce(frame []byte) []byte {
 	f := slices.Clone(frame)
 	ipHeader(f)[1] |= 3
@@ -30,7 +30,7 @@ func (s *splitMix) next() uint64 {
 	return splitmix.At(s.seed, s.drawn-1)
 }
 
-// redProbability is Pmax*(q-Kmin)/(Kmax-Kmin) of 2^32, in 128 bits.
+// redProbability returns Pmax*(q-Kmin)/(Kmax-Kmin) of 2^32, in 128 bits.
 func redProbability(sw *ebpf.SwitchState, q uint64) uint64 {
 	hi, lo := bits.Mul64(sw.EcnPmax, q-sw.Profiles[0].EcnKmin)
 	p, _ := bits.Div64(hi, lo, sw.Profiles[0].EcnKmax-sw.Profiles[0].EcnKmin)

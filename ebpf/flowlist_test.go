@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// collidingFlows are groups of flows with one CRC-16 id, to different hosts.
+// collidingFlows returns groups of flows with one CRC-16 id, to different hosts.
 func collidingFlows(t testing.TB, groups int) (flows []roce) {
 	t.Helper()
 	byID := map[uint16][]roce{}

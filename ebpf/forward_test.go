@@ -16,7 +16,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// routed is what a switch makes of a packet: new MACs, TTL one less, checksum computed afresh, nothing else.
+// routed returns a packet as forwarded by a switch: with new MACs, TTL one less, and a recomputed checksum, and no
+// other changes.
 func routed(frame []byte, egress int) []byte {
 	f := slices.Clone(frame)
 	eth := wire.Ethernet(f)
@@ -127,7 +128,7 @@ func TestForwardDrops(t *testing.T) {
 	}
 }
 
-// murmur is the choice among equal-cost ports, written down from the finaliser of MurmurHash3.
+// murmur returns the choice among equal-cost ports, written down from the finaliser of MurmurHash3.
 func murmur(seed uint32, src, dst wire.Addr, sport, dport uint16, protocol uint8) uint32 {
 	round := func(h uint32, shift int, factor uint32) uint32 { return (h ^ h>>shift) * factor }
 	h := round(seed^binary.BigEndian.Uint32(src[:]), 16, 0x85ebca6b)
@@ -170,7 +171,7 @@ func TestECMP(t *testing.T) {
 	}
 }
 
-// murmur3 is MurmurHash3 (x86, 32 bits) of words.
+// murmur3 returns MurmurHash3 (x86, 32 bits) of words.
 func murmur3(seed uint32, words ...uint32) uint32 {
 	h := seed
 	for _, k := range words {

@@ -41,12 +41,12 @@ func (p roce) frame(t testing.TB) []byte {
 	return buf[:wire.PutData(buf, p.header(t), wire.OpWriteMiddle, 1, n, false, true)]
 }
 
-// id is the packet's flow id, as the receiver of a CNM computes it.
+// id returns the packet's flow id, as the receiver of a CNM computes it.
 func (p roce) id() uint16 {
 	return wire.FlowID(hostIP(p.src), p.sport|0xc000, hostIP(p.dst), wire.PortRoCE, wire.ProtocolUDP)
 }
 
-// entry is the flow table entry of the packet's flow at switch 0.
+// entry returns the flow table entry of the packet's flow at switch 0.
 func (p roce) entry() uint32 { return uint32(p.id()) }
 
 // data sends a full packet of the lossless priority from host 0 to host dst into port in of switch 0.
@@ -56,13 +56,13 @@ func (r *rig) data(in, dst int, sport uint16) (roce, result) {
 	return p, r.enter(in, p.frame(r.t))
 }
 
-// dataLen is the length of the frame that data sends.
+// dataLen holds the length of the frame that data sends.
 var dataLen = wire.V4.DataLen(wire.OpWriteMiddle, mtu)
 
-// ipHeader is the IP header of a frame.
+// ipHeader returns the IP header of a frame.
 func ipHeader(frame []byte) wire.IPv4 { return wire.IPv4(frame[wire.EthernetLen:]) }
 
-// plainIP is an IPv4 packet of another protocol for a host: no RoCE.
+// plainIP returns an IPv4 packet of another protocol than RoCE for a host.
 func plainIP(in, dst int, protocol, ttl, tos uint8) []byte {
 	frame := make([]byte, 100)
 	eth := wire.Ethernet(frame)

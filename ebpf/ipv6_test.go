@@ -46,14 +46,15 @@ func (p ipv6) frame() []byte {
 	return frame
 }
 
-// toAll is a frame for all stations.
+// toAll returns a frame for all stations.
 func toAll(frame []byte) []byte {
 	f := slices.Clone(frame)
 	copy(f, "\xff\xff\xff\xff\xff\xff")
 	return f
 }
 
-// routed6 is what a switch makes of an IPv6 packet (RFC 8200, section 3): new MACs, hop limit one less, nothing else.
+// routed6 returns an IPv6 packet as forwarded by a switch (RFC 8200, section 3): with new MACs and hop limit one less,
+// and no other changes.
 func routed6(frame []byte, egress int) []byte {
 	f := slices.Clone(frame)
 	wire.Ethernet(f).SetDst(peerMAC(egress))
@@ -95,9 +96,9 @@ func TestIPv6IsSpread(t *testing.T) {
 	used := map[uint32]int{}
 	for sport := range uint16(64) {
 		first := r.enter(0, ipv6{in: 0, dst: 4, sport: sport}.frame())
-		again := r.enter(0, ipv6{in: 0, dst: 4, sport: sport, class: 0x20}.frame())
-		if first.Egress != again.Egress {
-			t.Fatalf("source port %d by ports %d and %d", sport, first.Egress, again.Egress)
+		second := r.enter(0, ipv6{in: 0, dst: 4, sport: sport, class: 0x20}.frame())
+		if first.Egress != second.Egress {
+			t.Fatalf("source port %d by ports %d and %d", sport, first.Egress, second.Egress)
 		}
 		used[first.Egress]++
 	}
@@ -276,7 +277,7 @@ func TestHostPortOverIPv6(t *testing.T) {
 	}
 }
 
-// Telemetry is behind the BTH over IPv6, too, and tells the same.
+// TestTelemetryOverIPv6: telemetry follows the BTH over IPv6 too, with the same content.
 func TestTelemetryOverIPv6(t *testing.T) {
 	r := newRig(t)
 	for hops := range 6 {

@@ -64,7 +64,8 @@ func TestAccounting(t *testing.T) {
 	})
 }
 
-// PAUSE is asked for by the frame that takes the account to XOFF, not by the one before and, once sent, not again.
+// TestXOFF: the frame that takes the account to XOFF requests PAUSE, and no frame before it, nor one after the PAUSE
+// was sent.
 func TestXOFF(t *testing.T) {
 	r := newRig(t)
 	n := uint64(dataLen)

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// departure is a frame's departure record, as far as detectors of pauses go by it.
+// departure holds the fields of a frame's departure record that detectors of pauses use.
 type departure struct {
 	onSince uint64 // end of the queue's last OFF period
 	packets uint32 // left behind

@@ -24,7 +24,7 @@ func (r *rig) pfc(in int, enable uint8, times [8]uint16) result {
 	return got
 }
 
-// pfcTo is a PFC frame with another destination than the standard's: no pause of the link it comes over.
+// pfcTo returns a PFC frame with another destination than the standard's: no pause of the link it comes over.
 func pfcTo(address wire.MAC) []byte {
 	frame := make([]byte, wire.PFCLen)
 	wire.PutPFC(frame, peerMAC(0), 1<<lossless, &[8]uint16{lossless: 0xffff})

@@ -35,7 +35,7 @@ const (
 	mtu      = 1000
 )
 
-// rigGroups are switch 0's equal-cost ports towards each host.
+// rigGroups lists switch 0's equal-cost ports towards each host.
 var rigGroups = [rigHosts][]uint64{{0}, {1}, {2}, {3, 4}, {2, 3, 4}, {}, {5}, {0, 1, 2, 3, 4}}
 
 // What a program returns. Under BPF_PROG_TEST_RUN nothing is redirected.
@@ -45,8 +45,8 @@ const (
 	actRedirect = 7
 )
 
-// rig is the pipelines in the kernel, without interfaces: BPF_PROG_TEST_RUN runs them on one frame at a time. Each
-// pass is made by the pipelines in process as well, in Go and by wazero, which must do just the same.
+// rig runs the pipelines in the kernel, without interfaces: BPF_PROG_TEST_RUN runs them on one frame at a time. It
+// makes each pass with the pipelines in process as well, in Go and by wazero, which must give equal results.
 type rig struct {
 	*kernel.Pipelines
 	twins []twin
@@ -54,13 +54,13 @@ type rig struct {
 	out   [4096]byte
 }
 
-// twin is the same pipelines in process.
+// twin holds the same pipelines in process.
 type twin struct {
 	*wasm.Pipelines
 	name string
 }
 
-// result is what a pass left behind.
+// result holds the results of a pass.
 type result struct {
 	ebpf.Pass
 	code uint32
@@ -329,7 +329,7 @@ func (r *rig) leave(out int, queue, burst uint32, frame []byte) []byte {
 	return data
 }
 
-// snapshot is a copy of all registers and counters but the pass.
+// snapshot holds a copy of all registers and counters but the pass.
 type snapshot struct {
 	ports    []ebpf.Port
 	switches []ebpf.SwitchState
@@ -354,7 +354,7 @@ func (r *rig) unchanged(s snapshot) {
 	}
 }
 
-// each is one register of every priority.
+// each describes one register of every priority.
 func each[T any](p *ebpf.Port, register func(*ebpf.PortClass) T) (all [8]T) {
 	for i := range all {
 		all[i] = register(&p.Class[i])

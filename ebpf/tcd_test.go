@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// withECN is a frame with another ECN field, the checksum computed afresh.
+// withECN returns a frame with another ECN field, the checksum computed afresh.
 func withECN(frame []byte, field wire.ECN) []byte {
 	f := slices.Clone(frame)
 	ip := ipHeader(f)
@@ -31,7 +31,7 @@ const (
 	cong = ebpf.TCDCongested
 )
 
-// ternary is a departure and what TCD makes of it. Times are after the end of the last OFF period but one of 1 ms.
+// ternary holds a departure and TCD's decision. Times are after the end of the last OFF period but one of 1 ms.
 type ternary struct {
 	us      float64
 	onSince float64 // end of the last OFF period; below 0: there was none

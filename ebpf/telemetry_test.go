@@ -19,7 +19,7 @@ const (
 	intLen = 2 + 5*8
 )
 
-// withTelemetry is a RoCE frame with room for telemetry of which so many slots are full.
+// withTelemetry returns a RoCE frame with room for telemetry, with this many full slots.
 func withTelemetry(frame []byte, opcode byte, hops int, path uint16) []byte {
 	at, six := intAt, wire.Ethernet(frame).Type() == wire.EtherTypeIPv6
 	if six {
@@ -41,7 +41,7 @@ func withTelemetry(frame []byte, opcode byte, hops int, path uint16) []byte {
 	return f
 }
 
-// slot is one hop's 64 bits, field by field: B 4, TS 24, txBytes 20, qLen 16.
+// slot returns one hop's 64 bits, field by field: B 4, TS 24, txBytes 20, qLen 16.
 func slot(code, ns, tx, queue uint64) uint64 { return code<<60 | ns<<36 | tx<<16 | queue }
 
 // The next free slot is filled with what the port was doing, and nothing else of the frame changes.

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// xoffOf is the threshold by exact arithmetic: alpha times what is free of the shared buffer, of which headroom is no
+// xoffOf returns the threshold by exact arithmetic: alpha times what is free of the shared buffer, of which headroom is no
 // part, rounded down, at most the upper bound.
 func xoffOf(sw *ebpf.SwitchState, profile uint8) uint64 {
 	if sw.Profiles[profile].Alpha == 0 {
@@ -166,8 +166,8 @@ func TestThresholdNumbers(t *testing.T) {
 	}
 }
 
-// The headroom is no part of the shared buffer, and the first to be free again (HPCC's simulator, switch-mmu.cc). 12 MB
-// at alpha 1/8: alone, a port may have 12/9 MB.
+// TestHeadroomIsNotShared: the headroom is not part of the shared buffer, and is freed first (HPCC's simulator,
+// switch-mmu.cc). 12 MB at alpha 1/8: alone, a port may have 12/9 MB.
 func TestHeadroomIsNotShared(t *testing.T) {
 	r := newRig(t)
 	sw, p, other := r.sw(), r.port(0), r.port(1)

@@ -44,7 +44,7 @@ func TestNothingLostNoTimeout(t *testing.T) {
 	for _, every := range []int{1, 256} {
 		for _, rate := range []float64{4e6, 30e6, 100e6, 2e9, 40e9} {
 			p := newPair(t, func(s *Settings) { s.RetransmitTimeout, s.AckEvery = vtime.Millisecond, every })
-			c := newTold()
+			c := newRecording()
 			c.rate = rate
 			packets := int64(min(300, rate/200e3))
 			s, _ := p.start(packets*mtu, c)
@@ -64,7 +64,7 @@ func TestNothingLostNoTimeout(t *testing.T) {
 // an ACK, opens again: the next packet asks, and no other is sent before its ACK.
 func TestWindowClosesBehindCoalescedACKs(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.AckEvery = 64 })
-	c := newTold()
+	c := newRecording()
 	c.window = 200 * mtu
 	s, r := p.start(500*mtu, c)
 	for range 100 {

@@ -22,7 +22,7 @@ func TestNoRate(t *testing.T) {
 	for _, rate := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), -1, 1e-12} {
 		for _, moves := range []bool{false, true} {
 			p := newPair(t, nil)
-			c := newTold()
+			c := newRecording()
 			c.rate, c.moves = line/4, moves
 			s, _ := p.start(100_000, c)
 			p.next()
@@ -65,7 +65,7 @@ func TestNoRate(t *testing.T) {
 // TestNoRateYet: a flow that begins without a rate sends its first packet as it gets one.
 func TestNoRateYet(t *testing.T) {
 	p := newPair(t, nil)
-	c := newTold()
+	c := newRecording()
 	c.rate = 0
 	s, _ := p.start(100_000, c)
 	p.silent("without a rate")
@@ -89,7 +89,7 @@ func TestNoRateYet(t *testing.T) {
 // on.
 func TestNegativeWindow(t *testing.T) {
 	p := newPair(t, nil)
-	c := newTold()
+	c := newRecording()
 	s, _ := p.start(100_000, c)
 	p.next()
 	c.window, p.now = -3, 10*us
@@ -108,7 +108,7 @@ func TestNegativeWindow(t *testing.T) {
 // TestEndlessTimer: a timer that asks for the same time again and again does not hold time up, and is noted.
 func TestEndlessTimer(t *testing.T) {
 	p := newPair(t, nil)
-	c := &impatient{told: *newTold()}
+	c := &impatient{recording: *newRecording()}
 	s, _ := p.start(100_000, c)
 	calls := 0
 	for p.now = 5 * us; s.Armed() <= p.now; calls++ {
@@ -125,7 +125,7 @@ func TestEndlessTimer(t *testing.T) {
 }
 
 // impatient wants its timer to be called at 3 us, whatever the time is.
-type impatient struct{ told }
+type impatient struct{ recording }
 
 func (*impatient) Deadline() vtime.Time { return 3 * us }
 func (*impatient) OnTimer(vtime.Time)   {}

@@ -12,7 +12,7 @@ func newREPS() *entropies {
 	return newEntropies(EntropyREPS, 17)
 }
 
-// ports are those of the next packets.
+// ports returns those of the next packets.
 func (e *entropies) ports(n int) (all []uint16) {
 	for range n {
 		all = append(all, e.next())

@@ -9,15 +9,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// byGrants is a controller whose receivers grant as the constants say.
+// byGrants represents a controller whose receivers grant as the constants say.
 type byGrants struct {
-	*told
+	*recording
 	g *cc.Grants
 }
 
 func (c byGrants) Grants() *cc.Grants { return c.g }
 
-// newGranted is a pair whose flows go by grants: of a packet each, at the whole rate, and marks do nothing.
+// newGranted returns a pair whose flows send by grants: of one packet each, at the whole rate, without reaction to
+// marks.
 func newGranted(t testing.TB, c func(*Settings)) (*pair, *cc.Grants) {
 	p := newPair(t, func(s *Settings) {
 		s.Grants = true
@@ -34,7 +35,7 @@ func newGranted(t testing.TB, c func(*Settings)) (*pair, *cc.Grants) {
 
 // grantedFlow begins a flow by grants.
 func (p *pair) grantedFlow(size int64, g *cc.Grants) (*Sender, *Receiver) {
-	s, r := p.start(size, byGrants{newTold(), g})
+	s, r := p.start(size, byGrants{newRecording(), g})
 	p.to.Forget(r.qp)
 	var err error
 	if r, err = p.to.Expect(s.Flow, wire.FlowParams{
@@ -85,16 +86,16 @@ func kinds(all []wire.Packet) (k []wire.Kind) {
 func TestGrants(t *testing.T) {
 	p, g := newGranted(t, nil)
 	s, r := p.grantedFlow(20*mtu, g)
-	var told []uint64
+	var demands []uint64
 	tell := func(sent []wire.Packet) {
 		for i := range sent {
 			sum, _ := sent[i].Demand()
-			told = append(told, sum/mtu)
+			demands = append(demands, sum/mtu)
 		}
 	}
 	tell(p.sends(10 * us))
-	if s.state != senderBlocked || len(told) != 3 {
-		t.Fatalf("%d packets without a grant, state %d", len(told), s.state)
+	if s.state != senderBlocked || len(demands) != 3 {
+		t.Fatalf("%d packets without a grant, state %d", len(demands), s.state)
 	}
 	// A frame of a packet is 14+20+8+12+8+1000+4 bytes, or 1066, and on the line 1090: 218 ns.
 	const turn = 218 * vtime.Nanosecond
@@ -129,8 +130,8 @@ func TestGrants(t *testing.T) {
 		}
 	}
 	want := []uint64{8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 17}
-	if !slices.Equal(told, want) {
-		t.Errorf("demands %v, want %v", told, want)
+	if !slices.Equal(demands, want) {
+		t.Errorf("demands %v, want %v", demands, want)
 	}
 	if got, ok := s.GrantCounts(r); !ok || got != (GrantCounts{
 		Demand: 17 * mtu, Granted: 17 * mtu, Heard: 17 * mtu,
@@ -228,8 +229,8 @@ func TestLostGrant(t *testing.T) {
 	if sent := p.sends(p.now); len(sent) != 1 || sent[0].Kind != wire.KindRequest || sent[0].Sum() != 2*mtu {
 		t.Fatalf("%v", kinds(sent))
 	}
-	if told := p.answers(); len(told) != 1 || told[0].Kind != wire.KindGrant || told[0].Sum() != 2*mtu {
-		t.Fatalf("%v", kinds(told))
+	if answers := p.answers(); len(answers) != 1 || answers[0].Kind != wire.KindGrant || answers[0].Sum() != 2*mtu {
+		t.Fatalf("%v", kinds(answers))
 	}
 	p.sends(p.now + us)
 	p.answers()
@@ -238,8 +239,8 @@ func TestLostGrant(t *testing.T) {
 	}
 }
 
-// TestTrimmedPacketIsGrantedAgain: what is sent again needs a grant, and a trimmed packet tells the receiver so.
-func TestTrimmedPacketIsGrantedAgain(t *testing.T) {
+// TestTrimmedPacketIsGrantedTwice: what is sent again needs a grant, and a trimmed packet tells the receiver so.
+func TestTrimmedPacketIsGrantedTwice(t *testing.T) {
 	p, g := newGranted(t, func(s *Settings) {
 		s.Recovery, s.Selective.Cap, s.RetransmitTimeout = SelectiveRepeat, 0, 300*us
 	})

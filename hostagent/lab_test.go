@@ -12,14 +12,14 @@ import (
 
 const (
 	us = vtime.Microsecond
-	// line is the bits per second of the tests' ports: a byte takes 200 ps.
+	// line sets the bits per second of the tests' ports: a byte takes 200 ps.
 	line     = 40e9
 	bytePS   = 200
 	mtu      = 1000
 	overhead = 24
 )
 
-// pair is two NICs of hosts h0, the sender, and h1, on no wire: the test carries the frames.
+// pair holds two NICs of hosts h0, the sender, and h1, on no wire: the test carries the frames.
 type pair struct {
 	testing.TB
 	now      vtime.Time
@@ -37,7 +37,7 @@ func (p *pair) headersOnly() {
 	p.from.HeadersOnly, p.to.HeadersOnly = true, true
 }
 
-// report is a receiver's timer.
+// report represents a receiver's timer.
 type report struct {
 	receiver *Receiver
 	at       vtime.Time
@@ -138,7 +138,7 @@ func (p *pair) answers() []wire.Packet {
 }
 
 // until moves the clock on, with the receivers' timers in the order of their times, and carries what they lead to.
-func (p *pair) until(end vtime.Time) (told []wire.Packet) {
+func (p *pair) until(end vtime.Time) (answers []wire.Packet) {
 	p.Helper()
 	for len(p.reports) > 0 && p.reports[0].at <= end {
 		due := p.reports[0]
@@ -147,10 +147,10 @@ func (p *pair) until(end vtime.Time) (told []wire.Packet) {
 		if due.receiver.Armed() == due.at {
 			due.receiver.OnTimer(p.now)
 		}
-		told = append(told, p.answers()...)
+		answers = append(answers, p.answers()...)
 	}
 	p.now = end
-	return told
+	return answers
 }
 
 // mark sets congestion experienced on a data packet, as a switch does.
@@ -159,8 +159,8 @@ func mark(data []byte) []byte {
 	return data
 }
 
-// told is a controller that remembers what it is told.
-type told struct {
+// recording implements a controller that records its calls.
+type recording struct {
 	cc.Base
 	rate   float64
 	window int64
@@ -175,24 +175,24 @@ type told struct {
 	rang   []vtime.Time
 }
 
-func newTold() *told                       { return &told{rate: line, alarm: vtime.Never} }
-func (c *told) Rate() float64              { return c.rate }
-func (c *told) Retimes() bool              { return c.moves }
-func (c *told) Window() int64              { return c.window }
-func (c *told) OnSent(_ vtime.Time, n int) { c.sent += int64(n) }
-func (c *told) OnAck(s *cc.Sample) {
+func newRecording() *recording                  { return &recording{rate: line, alarm: vtime.Never} }
+func (c *recording) Rate() float64              { return c.rate }
+func (c *recording) Retimes() bool              { return c.moves }
+func (c *recording) Window() int64              { return c.window }
+func (c *recording) OnSent(_ vtime.Time, n int) { c.sent += int64(n) }
+func (c *recording) OnAck(s *cc.Sample) {
 	kept := *s
 	kept.Hops = slices.Clone(s.Hops)
 	c.acks = append(c.acks, kept)
 }
-func (c *told) OnCNP(s *cc.Sample)     { c.cnps = append(c.cnps, *s) }
-func (c *told) OnCNM(s *cc.Sample)     { c.cnms = append(c.cnms, *s) }
-func (c *told) OnNak(t vtime.Time)     { c.naks = append(c.naks, t) }
-func (c *told) OnTimeout(t vtime.Time) { c.late = append(c.late, t) }
-func (c *told) Deadline() vtime.Time   { return c.alarm }
-func (c *told) OnTimer(t vtime.Time)   { c.rang, c.alarm = append(c.rang, t), vtime.Never }
+func (c *recording) OnCNP(s *cc.Sample)     { c.cnps = append(c.cnps, *s) }
+func (c *recording) OnCNM(s *cc.Sample)     { c.cnms = append(c.cnms, *s) }
+func (c *recording) OnNak(t vtime.Time)     { c.naks = append(c.naks, t) }
+func (c *recording) OnTimeout(t vtime.Time) { c.late = append(c.late, t) }
+func (c *recording) Deadline() vtime.Time   { return c.alarm }
+func (c *recording) OnTimer(t vtime.Time)   { c.rang, c.alarm = append(c.rang, t), vtime.Never }
 
-// whole is a frame of these bytes.
+// whole returns a frame with these bytes.
 func whole(data []byte) *frame.Frame {
 	f := frame.NewPool(len(data)).Get(len(data))
 	copy(f.Data(), data)

@@ -43,7 +43,7 @@ type loop struct {
 const (
 	loopHop  = 9 * us
 	loopBack = 2 * loopHop
-	// undetermined is for how long after a pause a switch cannot tell whose fault its queue is (TCD's T_max).
+	// undetermined sets how long after a pause a switch cannot tell the cause of its queue (TCD's T_max).
 	undetermined = 100 * us
 )
 
@@ -205,7 +205,7 @@ func (l *loop) enqueue(f *frame.Frame) {
 	})
 }
 
-// leave is what the switch does to a packet that leaves its queue.
+// leave runs what the switch does to a packet that leaves its queue.
 func (l *loop) leave(f *frame.Frame, n int64) {
 	l.queued -= n
 	mark := false

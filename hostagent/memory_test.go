@@ -20,7 +20,7 @@ func TestEndedFlowsAreSmall(t *testing.T) {
 	}
 	before := heap()
 	for i := range flows {
-		senders[i], receivers[i] = p.start(size, newTold())
+		senders[i], receivers[i] = p.start(size, newRecording())
 		for len(p.done) == i {
 			p.to.Receive(p.now, whole(p.next()))
 			p.answers()

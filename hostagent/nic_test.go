@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// dataFrame is the length of a data packet's frame, by hand: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload, pad, ICRC
+// dataFrame returns the length of a data packet's frame, by hand: Ethernet 14, IPv4 20, UDP 8, BTH 12, payload, pad, ICRC
 // 4, and RETH 16 in the first of a WRITE.
 func dataFrame(payload int, first bool) int {
 	n := 14 + 20 + 8 + 12 + (payload+3)/4*4 + 4
@@ -31,7 +31,7 @@ func TestPackets(t *testing.T) {
 		{3500, []wire.Opcode{wire.OpWriteFirst, wire.OpWriteMiddle, wire.OpWriteMiddle, wire.OpWriteLast}, 500},
 	} {
 		p := newPair(t, nil)
-		s, r := p.start(c.size, newTold())
+		s, r := p.start(c.size, newRecording())
 		for i, op := range c.opcodes {
 			data := p.next()
 			w := p.parse(data)
@@ -75,7 +75,7 @@ var (
 func TestPacing(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		p := newPair(t, nil)
-		c := newTold()
+		c := newRecording()
 		c.rate, c.moves = line/4, moves
 		s, _ := p.start(100_000, c)
 		at := func(packet string, want vtime.Time) {
@@ -108,7 +108,7 @@ func TestPacing(t *testing.T) {
 // TestWindowChanges: a controller reacts by its window too, whatever its rate does.
 func TestWindowChanges(t *testing.T) {
 	p := newPair(t, nil)
-	c := newTold()
+	c := newRecording()
 	c.rate, c.window = line, 8*mtu
 	s, _ := p.start(100_000, c)
 	for i, window := range []int64{8 * mtu, 4 * mtu, 4 * mtu, 6 * mtu} {
@@ -125,7 +125,7 @@ func TestWindowChanges(t *testing.T) {
 func TestRateOfThePacketItself(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		p := newPair(t, nil)
-		c := &counting{told: *newTold()}
+		c := &counting{recording: *newRecording()}
 		c.rate, c.moves = line/4, moves
 		p.start(100_000, c)
 		p.next()
@@ -141,7 +141,7 @@ func TestRateOfThePacketItself(t *testing.T) {
 }
 
 // counting doubles its rate with every packet.
-type counting struct{ told }
+type counting struct{ recording }
 
 func (c *counting) OnSent(vtime.Time, int) { c.rate *= 2 }
 
@@ -150,7 +150,7 @@ func (c *counting) OnSent(vtime.Time, int) { c.rate *= 2 }
 func TestDepartureWhileBlocked(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		p := newPair(t, nil)
-		c := newTold()
+		c := newRecording()
 		c.window, c.moves = mtu, moves
 		s, _ := p.start(10*mtu, c)
 		data := p.next()
@@ -177,7 +177,7 @@ func TestDepartureWhileBlocked(t *testing.T) {
 func TestTurns(t *testing.T) {
 	p := newPair(t, nil)
 	for range 3 {
-		p.start(10*mtu, newTold())
+		p.start(10*mtu, newRecording())
 	}
 	var order []uint32
 	for range 9 {
@@ -193,7 +193,7 @@ func TestTurns(t *testing.T) {
 // TestPauseOfPriorities: a priority that is OFF sends nothing, the other goes on.
 func TestPauseOfPriorities(t *testing.T) {
 	p := newPair(t, nil)
-	p.start(10*mtu, newTold())
+	p.start(10*mtu, newRecording())
 	if f, wake := p.from.Dequeue(0, 1<<3); f != nil || wake != vtime.Never {
 		t.Errorf("paused data: %v, wake at %v", f, wake)
 	}
@@ -213,7 +213,7 @@ func TestPauseOfPriorities(t *testing.T) {
 // TestWindow: a flow whose window is full waits for an ACK, and goes on with it.
 func TestWindow(t *testing.T) {
 	p := newPair(t, nil)
-	c := newTold()
+	c := newRecording()
 	c.window = 2 * mtu
 	p.start(10*mtu, c)
 	first, second := p.next(), p.next()
@@ -235,7 +235,7 @@ func TestWindow(t *testing.T) {
 // TestTimers: the controller's deadline is armed and rings once.
 func TestTimers(t *testing.T) {
 	p := newPair(t, nil)
-	c := newTold()
+	c := newRecording()
 	c.alarm = 55 * us
 	s, _ := p.start(10*mtu, c)
 	if p.armed[s] != 55*us || s.Armed() != 55*us {
@@ -250,7 +250,7 @@ func TestTimers(t *testing.T) {
 // TestStrays: frames that belong to nothing here, and damaged ones, are counted and change nothing.
 func TestStrays(t *testing.T) {
 	p := newPair(t, nil)
-	_, r := p.start(10*mtu, newTold())
+	_, r := p.start(10*mtu, newRecording())
 	data := p.next()
 	p.from.Receive(0, whole(data)) // h0 expects no data
 	broken := slices.Clone(data)
@@ -270,7 +270,7 @@ func TestStrays(t *testing.T) {
 // TestCNM: the message reaches the flow of its id, all of them if ids collide, and none of another.
 func TestCNM(t *testing.T) {
 	p := newPair(t, nil)
-	c, other := newTold(), newTold()
+	c, other := newRecording(), newRecording()
 	s, _ := p.start(10*mtu, c)
 	p.start(10*mtu, other)
 	var b [wire.CNMLen]byte
@@ -291,7 +291,7 @@ func TestCNM(t *testing.T) {
 // priority.
 func TestACKsWithData(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.ACKsWithData = true })
-	p.start(2*mtu, newTold())
+	p.start(2*mtu, newRecording())
 	for range 2 {
 		data := whole(p.next())
 		wire.Ethernet(data.Data())[15] |= byte(wire.CE) // of the IP header's TOS
@@ -330,7 +330,7 @@ func TestACKsWithData(t *testing.T) {
 func TestACKsWhenPaused(t *testing.T) {
 	for _, withData := range []bool{false, true} {
 		p := newPair(t, func(s *Settings) { s.ACKsWithData, s.ACKsWhenPaused = withData, true })
-		p.start(10*mtu, newTold())
+		p.start(10*mtu, newRecording())
 		data := whole(p.next())
 		wire.Ethernet(data.Data())[15] |= byte(wire.CE)
 		p.to.Receive(p.now, data)

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pcnPair is a pair whose receivers report as PCN's do, each frame taking 1020 B of line, as in PCN's simulator.
+// pcnPair returns a pair whose receivers report as PCN's do, each frame taking 1020 B of line, as in PCN's simulator.
 func pcnPair(t *testing.T) *pair {
 	p := newPair(t, func(s *Settings) { s.Notify = NotifyPCN })
 	p.to.lineBytes = func(int) int64 { return 1020 }
@@ -17,10 +17,10 @@ func pcnPair(t *testing.T) *pair {
 }
 
 // arriveAt has n packets of the flow arrive at h1, spread evenly over [from, to); the first marked are marked.
-func (p *pair) arriveAt(from, to vtime.Time, n, marked int) (told []wire.Packet) {
+func (p *pair) arriveAt(from, to vtime.Time, n, marked int) (answers []wire.Packet) {
 	p.Helper()
 	for i := range n {
-		told = append(told, p.until(from+(to-from)*vtime.Time(i)/vtime.Time(n))...)
+		answers = append(answers, p.until(from+(to-from)*vtime.Time(i)/vtime.Time(n))...)
 		f, _ := p.from.Dequeue(p.now+vtime.Second, 0) // as if sent long ago
 		if f == nil {
 			p.Fatal("h0 has nothing to send")
@@ -31,12 +31,12 @@ func (p *pair) arriveAt(from, to vtime.Time, n, marked int) (told []wire.Packet)
 			mark(data)
 		}
 		p.to.Receive(p.now, whole(data))
-		told = append(told, p.answers()...)
+		answers = append(answers, p.answers()...)
 	}
-	return told
+	return answers
 }
 
-// cnps are the CNPs of a list.
+// cnps returns the CNPs of a list.
 func cnps(list []wire.Packet) []wire.Packet {
 	return slices.DeleteFunc(list, func(w wire.Packet) bool { return w.Kind != wire.KindCNP })
 }
@@ -56,7 +56,7 @@ func TestPCNReport(t *testing.T) {
 		{2, 2, 326, true}, // 326.4
 	} {
 		p := pcnPair(t)
-		controller := newTold()
+		controller := newRecording()
 		p.start(1000*mtu, controller)
 		if got := cnps(p.arriveAt(100*us, 149*us, c.packets, c.marked)); len(got) != 0 {
 			t.Fatalf("%d CNPs within the period", len(got))
@@ -86,7 +86,7 @@ func TestPCNReport(t *testing.T) {
 // timer.
 func TestPCNPeriods(t *testing.T) {
 	p := pcnPair(t)
-	controller := newTold()
+	controller := newRecording()
 	_, r := p.start(1000*mtu, controller)
 	if r.Armed() != vtime.Never {
 		t.Fatal("a receiver without a packet has a timer")
@@ -113,7 +113,7 @@ func TestPCNPeriods(t *testing.T) {
 // after 10 ms.
 func TestPCNLonePacket(t *testing.T) {
 	p := pcnPair(t)
-	controller := newTold()
+	controller := newRecording()
 	p.start(1000*mtu, controller)
 	// Gaps: none, so 50 us; 110 us, so 80; 40 ms, so 50 again; 10 ms exactly, so 5025 us.
 	for _, at := range []vtime.Time{0, 110 * us, 40_110 * us, 50_110 * us} {
@@ -132,7 +132,7 @@ func TestPCNLonePacket(t *testing.T) {
 // TestPCNForgotten: a flow that has ended draws no report.
 func TestPCNForgotten(t *testing.T) {
 	p := pcnPair(t)
-	_, r := p.start(1000*mtu, newTold())
+	_, r := p.start(1000*mtu, newRecording())
 	p.arriveAt(0, 10*us, 2, 2)
 	if r.Armed() != 50*us {
 		t.Fatalf("armed at %v", r.Armed())
@@ -146,7 +146,7 @@ func TestPCNForgotten(t *testing.T) {
 // TestNotifyNone: marks draw no CNP, but their echo.
 func TestNotifyNone(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.Notify = NotifyNone })
-	controller := newTold()
+	controller := newRecording()
 	_, r := p.start(1000*mtu, controller)
 	got := p.arriveAt(0, 200*us, 20, 20)
 	if len(got) != 20 || !got[0].FECN || p.to.CNPsSent != 0 || r.Armed() != vtime.Never || !controller.acks[0].CE {
@@ -187,7 +187,7 @@ func (p *pair) receiveAs(mark wire.ECN) {
 // stronger one another; what is not marked draws none, whatever it says with other packets.
 func TestTernaryCNPs(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.Ternary = true })
-	c := newTold()
+	c := newRecording()
 	p.start(1000*mtu, c)
 	var answers []wire.Packet
 	for i, marks := range [][]wire.ECN{
@@ -205,18 +205,18 @@ func TestTernaryCNPs(t *testing.T) {
 		}
 	}
 	answers = append(answers, p.until(400*us)...)
-	type said struct {
+	type notification struct {
 		at     vtime.Time
 		ce, ue bool
 	}
-	var got []said
+	var got []notification
 	for _, s := range c.cnps {
-		got = append(got, said{s.Now, s.CE, s.UE})
+		got = append(got, notification{s.Now, s.CE, s.UE})
 	}
 	// Packets are 216.4 ns apart. The UE at 103 us and the CE at 153 us come less than 50 us after a CNP of their
 	// kind.
 	const packet = 216_400
-	want := []said{
+	want := []notification{
 		{53*us + packet, false, true},
 		{103*us + packet, true, false},
 		{153*us + packet, false, true},
@@ -238,7 +238,7 @@ func TestTernaryCNPs(t *testing.T) {
 func TestTernaryEcho(t *testing.T) {
 	for _, ternary := range []bool{true, false} {
 		p := newPair(t, func(s *Settings) { s.Ternary, s.AckEvery, s.Notify = ternary, 3, NotifyNone })
-		c := newTold()
+		c := newRecording()
 		p.start(1000*mtu, c)
 		var got []string
 		for _, marks := range [][3]wire.ECN{
@@ -274,7 +274,7 @@ func TestTernaryEcho(t *testing.T) {
 // TestReportsAllocateNothing: counting and reporting take no memory.
 func TestReportsAllocateNothing(t *testing.T) {
 	p := pcnPair(t)
-	p.start(1000*mtu, newTold())
+	p.start(1000*mtu, newRecording())
 	f := whole(p.next())
 	round := func() {
 		p.now += 60 * us

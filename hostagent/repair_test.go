@@ -13,7 +13,7 @@ import (
 func TestAckEvery(t *testing.T) {
 	for n, want := range map[int][]uint32{1: {0, 1, 2, 3, 4}, 2: {1, 3, 4}, 3: {2, 4}, 100: {4}} {
 		p := newPair(t, func(s *Settings) { s.AckEvery = n })
-		p.start(4*mtu+1, newTold())
+		p.start(4*mtu+1, newRecording())
 		var acks []uint32
 		for range 5 {
 			p.to.Receive(p.now, whole(p.next()))
@@ -33,7 +33,7 @@ func TestAckEvery(t *testing.T) {
 // TestCNPs: one at the first mark, then none for 50 us, for each flow by itself. What is not marked draws none.
 func TestCNPs(t *testing.T) {
 	p := newPair(t, nil)
-	first, second := newTold(), newTold()
+	first, second := newRecording(), newRecording()
 	p.start(1000*mtu, first)
 	p.start(1000*mtu, second)
 	for i := range 400 {
@@ -45,7 +45,7 @@ func TestCNPs(t *testing.T) {
 		p.to.Receive(p.now, whole(data))
 		p.answers()
 	}
-	for i, c := range []*told{first, second} {
+	for i, c := range []*recording{first, second} {
 		var at []vtime.Time
 		for _, s := range c.cnps {
 			at = append(at, s.Now)
@@ -64,7 +64,7 @@ func TestCNPs(t *testing.T) {
 // TestGoBack: a gap draws one NAK of the packet that is missing, and the sender sends on from there.
 func TestGoBack(t *testing.T) {
 	p := newPair(t, nil)
-	c := newTold()
+	c := newRecording()
 	s, r := p.start(6*mtu, c)
 	var frames [][]byte
 	for range 5 {
@@ -95,10 +95,10 @@ func TestGoBack(t *testing.T) {
 	}
 }
 
-// TestNakAgain: a NAK for the same packet is repeated when its interval has passed, no sooner.
-func TestNakAgain(t *testing.T) {
+// TestNakRepeated: a NAK for the same packet is repeated when its interval has passed, no sooner.
+func TestNakRepeated(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.NakInterval = 500 * us })
-	p.start(20*mtu, newTold())
+	p.start(20*mtu, newRecording())
 	var frames [][]byte
 	for range 10 {
 		frames = append(frames, p.next())
@@ -120,7 +120,7 @@ func TestNakAgain(t *testing.T) {
 // once. It goes back again as the retransmission is lost too.
 func TestOneRewindForAGap(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.NakInterval = us })
-	c := newTold()
+	c := newRecording()
 	s, r := p.start(40*mtu, c)
 	var naks [][]byte
 	pass := func(lost uint32, packets int) {
@@ -163,7 +163,7 @@ func TestOneRewindForAGap(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	const timeout = 300 * us
 	p := newPair(t, func(s *Settings) { s.RetransmitTimeout = timeout })
-	c := newTold()
+	c := newRecording()
 	s, r := p.start(3*mtu, c)
 	first := p.next()
 	p.next()
@@ -202,7 +202,7 @@ func TestEveryLossIsRepaired(t *testing.T) {
 			s.AckEvery = rapid.IntRange(1, 7).Draw(rt, "ack every")
 		})
 		size := rapid.Int64Range(1, 80*mtu).Draw(rt, "size")
-		s, r := p.start(size, newTold())
+		s, r := p.start(size, newRecording())
 		lossy := rapid.SliceOfN(rapid.Bool(), 300, 300).Draw(rt, "lost")
 		lose := func() bool {
 			if len(lossy) == 0 {
@@ -244,7 +244,7 @@ func TestEveryLossIsRepaired(t *testing.T) {
 // TestNakOfAnotherGap: the interval is one packet's; the next gap draws its NAK at once.
 func TestNakOfAnotherGap(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.NakInterval = 500 * us })
-	p.start(20*mtu, newTold())
+	p.start(20*mtu, newRecording())
 	var frames [][]byte
 	for range 8 {
 		frames = append(frames, p.next())
@@ -267,7 +267,7 @@ func TestNakOfAnotherGap(t *testing.T) {
 // TestAckOvertakesGoBack: what is acknowledged after the sender has gone back is not sent again.
 func TestAckOvertakesGoBack(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.RetransmitTimeout = 100 * us })
-	s, _ := p.start(5*mtu, newTold())
+	s, _ := p.start(5*mtu, newRecording())
 	var late [][]byte
 	for range 3 {
 		p.to.Receive(p.now, whole(p.next()))

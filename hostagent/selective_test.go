@@ -24,7 +24,7 @@ func newSelectivePair(t testing.TB, c func(*Settings)) *pair {
 // what has come in order and which packet drew them (IRN, section 3.1), and each packet has an RETH of its own.
 func TestSelectiveRepeat(t *testing.T) {
 	p := newSelectivePair(t, nil)
-	c := newTold()
+	c := newRecording()
 	s, r := p.start(10*mtu-1, c)
 	var frames [][]byte
 	for i := range 10 {
@@ -80,13 +80,13 @@ func TestSelectiveRepeat(t *testing.T) {
 		t.Errorf("one more: %+v", p.parse(f))
 	}
 	p.answers()
-	var told int64
+	var acked int64
 	for i := range c.acks {
-		told += c.acks[i].AckedBytes
+		acked += c.acks[i].AckedBytes
 	}
 	// of the packet whose ACK ends the flow no controller hears
-	if !slices.Equal(p.done, []int{0}) || r.Delivered != 10*mtu-1 || s.Retransmitted != 2*mtu || told != 9*mtu-1 {
-		t.Errorf("done %v, %d placed, %d again, the controller was told of %d", p.done, r.Delivered, s.Retransmitted, told)
+	if !slices.Equal(p.done, []int{0}) || r.Delivered != 10*mtu-1 || s.Retransmitted != 2*mtu || acked != 9*mtu-1 {
+		t.Errorf("done %v, %d placed, %d again, the controller was told of %d", p.done, r.Delivered, s.Retransmitted, acked)
 	}
 	if x := r.Placed(); x.Duplicates != 0 || x.Reordered != 2 || x.Extent != 7 || s.Spurious() != 0 ||
 		p.from.Timeouts != 0 {
@@ -97,7 +97,7 @@ func TestSelectiveRepeat(t *testing.T) {
 // TestSelectiveCap: no more than the cap is in flight, and what is lost goes again all the same.
 func TestSelectiveCap(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.Selective.Cap = 4 * mtu })
-	p.start(10*mtu, newTold())
+	p.start(10*mtu, newRecording())
 	var frames [][]byte
 	for range 4 {
 		frames = append(frames, p.next())
@@ -122,7 +122,7 @@ func TestSelectiveCap(t *testing.T) {
 // go within it.
 func TestSelectiveWindow(t *testing.T) {
 	p := newSelectivePair(t, nil)
-	c := newTold()
+	c := newRecording()
 	c.window = 4 * mtu
 	s, _ := p.start(20*mtu, c)
 	var frames [][]byte
@@ -173,8 +173,8 @@ func TestSelectiveSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newSelectivePair(t, nil)
-			told := newTold()
-			s, _ := p.start(20*mtu, told)
+			recorded := newRecording()
+			s, _ := p.start(20*mtu, recorded)
 			copies := [][]byte{p.next()}
 			for _, fate := range c.before {
 				if fate == 't' {
@@ -202,7 +202,7 @@ func TestSelectiveSamples(t *testing.T) {
 			if !c.wantsTime {
 				want = 0
 			}
-			if got := told.acks[len(told.acks)-1].RTT; got != want {
+			if got := recorded.acks[len(recorded.acks)-1].RTT; got != want {
 				t.Errorf("an RTT of %v, want %v", got, want)
 			}
 		})
@@ -213,15 +213,15 @@ func TestSelectiveSamples(t *testing.T) {
 // before its second copy.
 func TestSelectiveTrimmedOnce(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.Selective.Reorder = 1 })
-	s, _ := p.start(4*mtu, newTold())
+	s, _ := p.start(4*mtu, newRecording())
 	var frames [][]byte
 	for range 4 {
 		frames = append(frames, p.next())
 	}
 	p.to.Receive(p.now, whole(trim(frames[0])))
 	p.answers()
-	again := p.next()
-	if psn := p.parse(again).PSN; psn != 0 {
+	retransmission := p.next()
+	if psn := p.parse(retransmission).PSN; psn != 0 {
 		t.Fatalf("packet %d", psn)
 	}
 	for _, f := range frames[1:] {
@@ -232,7 +232,7 @@ func TestSelectiveTrimmedOnce(t *testing.T) {
 	if f := p.pull(p.from); f != nil {
 		t.Errorf("packet %d once more", p.parse(f).PSN)
 	}
-	p.to.Receive(p.now, whole(again))
+	p.to.Receive(p.now, whole(retransmission))
 	if p.answers(); s.state != senderDone || s.Retransmitted != mtu || s.Spurious() != 0 {
 		t.Errorf("state %d, %d bytes again, %d spurious", s.state, s.Retransmitted, s.Spurious())
 	}
@@ -242,7 +242,7 @@ func TestSelectiveTrimmedOnce(t *testing.T) {
 // no RTT.
 func TestSelectiveDuplicateTellsNoRTT(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.Timestamps = true })
-	s, _ := p.start(4*mtu, newTold())
+	s, _ := p.start(4*mtu, newRecording())
 	p.next() // is lost
 	frame := p.next()
 	p.now = 10 * us
@@ -260,9 +260,9 @@ func TestSelectiveDuplicateTellsNoRTT(t *testing.T) {
 	}
 }
 
-// lossCounter is a congestion control that counts losses.
+// lossCounter implements a congestion control that counts losses.
 type lossCounter struct {
-	*told
+	*recording
 	lost, expired []int64
 }
 
@@ -279,9 +279,9 @@ func (c *lossCounter) OnLoss(_ vtime.Time, payload int64, timeout bool) {
 func TestSelectiveLosses(t *testing.T) {
 	for _, counts := range []bool{true, false} {
 		p := newSelectivePair(t, nil)
-		told := newTold()
-		c := &lossCounter{told: told}
-		s, _ := p.start(8*mtu-1, map[bool]cc.Controller{true: c, false: told}[counts])
+		recorded := newRecording()
+		c := &lossCounter{recording: recorded}
+		s, _ := p.start(8*mtu-1, map[bool]cc.Controller{true: c, false: recorded}[counts])
 		var frames [][]byte
 		for range 8 {
 			frames = append(frames, p.next())
@@ -293,8 +293,8 @@ func TestSelectiveLosses(t *testing.T) {
 		p.to.Receive(p.now, whole(frames[4])) // 0 and 2 are missing
 		p.answers()
 		first := p.now
-		again := p.next()
-		p.to.Receive(p.now, whole(trim(again)))
+		retransmission := p.next()
+		p.to.Receive(p.now, whole(trim(retransmission)))
 		p.now += us
 		second := p.now
 		p.answers()
@@ -314,7 +314,7 @@ func TestSelectiveLosses(t *testing.T) {
 // TestSelectiveReorder: with a threshold a packet is not lost until one that was sent so many later has come.
 func TestSelectiveReorder(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.Selective.Reorder = 3 })
-	s, _ := p.start(8*mtu, newTold())
+	s, _ := p.start(8*mtu, newRecording())
 	var frames [][]byte
 	for range 8 {
 		frames = append(frames, p.next())
@@ -348,7 +348,7 @@ func TestSelectiveReorder(t *testing.T) {
 func TestSelectiveTimeouts(t *testing.T) {
 	for _, flight := range []int64{3, 4} {
 		p := newSelectivePair(t, nil)
-		c := newTold()
+		c := newRecording()
 		s, r := p.start(flight*mtu, c)
 		var frames [][]byte
 		for range flight {
@@ -391,7 +391,7 @@ func TestSelectiveTimeouts(t *testing.T) {
 // at once, though nothing after it has come.
 func TestTrimmedPacket(t *testing.T) {
 	p := newSelectivePair(t, nil)
-	s, r := p.start(3*mtu, newTold())
+	s, r := p.start(3*mtu, newRecording())
 	var frames [][]byte
 	for range 3 {
 		frames = append(frames, p.next())
@@ -408,11 +408,11 @@ func TestTrimmedPacket(t *testing.T) {
 		list[1].MSN != 1 {
 		t.Fatalf("%+v", list)
 	}
-	again := p.next()
-	if w := p.parse(again); w.PSN != 1 {
+	retransmission := p.next()
+	if w := p.parse(retransmission); w.PSN != 1 {
 		t.Errorf("packet %d", w.PSN)
 	}
-	p.to.Receive(p.now, whole(again))
+	p.to.Receive(p.now, whole(retransmission))
 	p.to.Receive(p.now, whole(frames[2]))
 	p.answers()
 	if r.Delivered != 3*mtu || s.Retransmitted != mtu || s.state != senderDone || r.Placed().Trimmed != 1 ||
@@ -431,7 +431,7 @@ func trim(data []byte) []byte {
 // TestTrimmedGoBackN: a receiver that takes packets in order alone refuses it likewise.
 func TestTrimmedGoBackN(t *testing.T) {
 	p := newPair(t, nil)
-	_, r := p.start(3*mtu, newTold())
+	_, r := p.start(3*mtu, newRecording())
 	p.to.Receive(p.now, whole(trim(p.next())))
 	if list := p.answers(); len(list) != 1 || list[0].Syndrome != wire.SyndromeNakSequence || list[0].PSN != 0 ||
 		r.Delivered != 0 {
@@ -453,7 +453,7 @@ func FuzzRecovery(f *testing.F) {
 	})
 }
 
-// TestEveryRecoveryPlacesOnce is the same of inputs by a generator of its own, so that each run of the tests sees
+// TestEveryRecoveryPlacesOnce does the same with a generator of its own inputs, so that each run of the tests covers
 // thousands.
 func TestEveryRecoveryPlacesOnce(t *testing.T) {
 	x := uint64(1)
@@ -491,7 +491,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// driven is a pair with wires.
+// driven represents a pair with wires.
 type driven struct {
 	*pair
 	in       []byte
@@ -506,7 +506,7 @@ type driven struct {
 	most      int64 // bytes that may be in flight
 }
 
-// inFlight is the payload in flight, and whether an ACK is due.
+// inFlight returns the payload in flight, and whether an ACK is due.
 func (d *driven) inFlight() (payload int64, due bool) {
 	if d.sender.state == senderDone || d.sender.selective() == nil {
 		return 0, false
@@ -556,7 +556,7 @@ func newDriven(t testing.TB, in []byte) *driven {
 		s.NakInterval = vtime.Time(d.byte()) * us
 		s.Timestamps = d.byte()&7 == 0
 	})
-	c := newTold()
+	c := newRecording()
 	c.window = int64(d.byte()%12) * mtu
 	d.sender, d.receiver = d.start(d.size, c)
 	d.placed = make([]bool, d.size)
@@ -667,8 +667,8 @@ func (d *driven) deliver(w onWire) {
 	}
 }
 
-// consistent says whether what the sender counts of its packets is what its flags say, and nothing is acknowledged
-// that has not come.
+// consistent reports whether the sender's counts of its packets equal the counts in its flags, and no packet is
+// acknowledged before it arrived.
 func (d *driven) consistent() {
 	s := d.sender
 	if s.Acked() > d.receiver.Delivered || s.state != senderDone && slices.Contains(d.placed[:s.Acked()], false) {
@@ -717,7 +717,7 @@ func (d *driven) consistent() {
 // always is.
 func TestSelectiveAckEvery(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.AckEvery = 4 })
-	p.start(8*mtu, newTold())
+	p.start(8*mtu, newRecording())
 	var acked []uint32
 	lost := false
 	for range 9 { // 0 to 3, 4 that is lost, 5, 4 again, 6 and 7
@@ -742,7 +742,7 @@ func TestSelectiveAckEvery(t *testing.T) {
 // ACK.
 func TestSelectiveGapFilled(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.AckEvery, s.Selective.Reorder = 4, 3 })
-	p.start(8*mtu, newTold())
+	p.start(8*mtu, newRecording())
 	frames := [][]byte{p.next(), p.next(), p.next()}
 	var acked []uint32
 	for _, i := range []int{1, 0, 2} {

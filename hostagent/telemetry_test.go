@@ -17,7 +17,7 @@ func TestTelemetry(t *testing.T) {
 		if headersOnly {
 			p.headersOnly()
 		}
-		c := newTold()
+		c := newRecording()
 		_, r := p.start(3*mtu, c)
 		hop := wire.INTHop{Rate: 100 * units.Gbps, Departed: 5 * vtime.Microsecond, TxBytes: 1280, QueueBytes: 800}
 		for i := range 3 {
@@ -64,14 +64,14 @@ func TestTelemetry(t *testing.T) {
 // TestNoTelemetry: without the setting packets and samples carry none, but an answer carries back what came.
 func TestNoTelemetry(t *testing.T) {
 	p := newPair(t, nil)
-	c := newTold()
+	c := newRecording()
 	p.start(2*mtu, c)
 	p.to.Receive(p.now, whole(p.next()))
 	if list := p.answers(); len(list) != 1 || list[0].INT() != nil || c.acks[0].Hops != nil {
 		t.Errorf("%+v, %+v", list, c.acks)
 	}
 	p = newPair(t, nil)
-	s, _ := p.start(3*mtu, newTold())
+	s, _ := p.start(3*mtu, newRecording())
 	var b [wire.MaxFrame]byte
 	n := wire.PutData(b[:], s.header, wire.OpWriteMiddle.WithINT(), 2, mtu, true, true) // after a gap
 	p.to.Receive(p.now, whole(b[:n]))

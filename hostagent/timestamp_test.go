@@ -16,7 +16,7 @@ func TestTimestamps(t *testing.T) {
 		if headersOnly {
 			p.headersOnly()
 		}
-		c := newTold()
+		c := newRecording()
 		_, r := p.start(3*mtu, c)
 		var left []vtime.Time
 		for i := range 3 {
@@ -60,7 +60,7 @@ func TestTimestamps(t *testing.T) {
 func TestTimestampOfTheFirstOfTwo(t *testing.T) {
 	for _, stamped := range []bool{true, false} {
 		p := newPair(t, func(s *Settings) { s.Timestamps, s.RetransmitTimeout = stamped, 50*us })
-		c := newTold()
+		c := newRecording()
 		s, _ := p.start(3*mtu, c)
 		data := p.next()
 		p.now = 60 * us
@@ -82,7 +82,7 @@ func TestTimestampOfTheFirstOfTwo(t *testing.T) {
 // TestTimestampOfTheFuture: an ACK that says of its packet that it left after the last one is not believed.
 func TestTimestampOfTheFuture(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.Timestamps = true })
-	c := newTold()
+	c := newRecording()
 	_, r := p.start(3*mtu, c)
 	p.next()
 	p.now = 10 * us

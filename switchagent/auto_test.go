@@ -9,16 +9,16 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// at is a cable of a rate and a delay, with packets of 1000 B.
+// at returns a cable of a rate and a delay, with packets of 1000 B.
 func at(rate units.Rate, delay vtime.Time) switchagent.Cable {
 	c := cable
 	c.Rate, c.PeerRate, c.Delay, c.PeerDelay = rate*units.Gbps, rate*units.Gbps, delay, delay
 	return c
 }
 
-// What is in flight, part by part. Frames of 1116 B take 1140 B of line, PFC frames 84 B. Buffers hold 1116 B for 1140
-// of the line; in cells of 144 B a frame takes 8 cells, and one of 60 B and 84 B of line a cell; in cells of 96 B one
-// of 97 B and 121 B of line takes two.
+// TestInFlight checks the bytes in flight, part by part. Frames of 1116 B take 1140 B of line, PFC frames 84 B. Buffers
+// hold 1116 B for 1140 of the line. In cells of 144 B a frame takes 8 cells, and one of 60 B and 84 B of line takes one
+// cell. In cells of 96 B one of 97 B and 121 B of line takes two.
 func TestInFlight(t *testing.T) {
 	slow := at(100, vtime.Microsecond) // of which the peer has ten times the rate
 	slow.Rate = 10 * units.Gbps
@@ -130,7 +130,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// Auto is time of the line: at 40 Gb/s what the DCON paper's switches have.
+// TestResolve: Auto is a time of the line, which at 40 Gb/s gives the values of the DCON paper's switches.
 func TestResolve(t *testing.T) {
 	const kb = units.KB
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// BenchmarkQueue is a frame's way into a queue of the traffic manager and out of it, with 100 frames before it.
+// BenchmarkQueue measures enqueueing and dequeueing a frame, with 100 frames before it.
 func BenchmarkQueue(b *testing.B) {
 	for name, edit := range map[string]func(s *switchagent.Settings){
 		"strict": nil,

@@ -42,7 +42,7 @@ func TestFragments(t *testing.T) {
 			t.Fatal("it may not be cut")
 		}
 		mtu := rapid.IntRange(1280, 1500).Draw(t, "mtu")
-		var together []byte
+		var reassembled []byte
 		for at, more := 0, true; more; {
 			buf := make([]byte, wire.EthernetLen+mtu)
 			n, next := switchagent.Fragment(buf, frame, at, mtu)
@@ -56,17 +56,17 @@ func TestFragments(t *testing.T) {
 				t.Fatalf("at %d: options %x", at, part[wire.IPv4Len:header])
 			}
 			word := binary.BigEndian.Uint16(part[6:])
-			if int(word&0x1fff) != first+len(together)/8 || len(together)%8 != 0 || (word&0x2000 != 0) != (next > 0 || !last) {
-				t.Fatalf("at %d, of %d bytes before: %#x", at, len(together), word)
+			if int(word&0x1fff) != first+len(reassembled)/8 || len(reassembled)%8 != 0 || (word&0x2000 != 0) != (next > 0 || !last) {
+				t.Fatalf("at %d, of %d bytes before: %#x", at, len(reassembled), word)
 			}
-			together = append(together, part[header:]...)
-			if next > 0 && next != len(together) {
-				t.Fatalf("the next is at %d, and %d bytes are done", next, len(together))
+			reassembled = append(reassembled, part[header:]...)
+			if next > 0 && next != len(reassembled) {
+				t.Fatalf("the next is at %d, and %d bytes are done", next, len(reassembled))
 			}
 			at, more = next, next > 0
 		}
-		if !bytes.Equal(together, data) {
-			t.Fatalf("%d bytes of %d", len(together), len(data))
+		if !bytes.Equal(reassembled, data) {
+			t.Fatalf("%d bytes of %d", len(reassembled), len(data))
 		}
 	})
 }

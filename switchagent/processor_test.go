@@ -26,7 +26,7 @@ func newProcessor() *switchagent.Processor {
 	}}
 }
 
-// answered is the processor's answer to a frame at a time when it has answered nothing lately.
+// answered returns the processor's answer to a frame at a time when it has answered nothing lately.
 func answered(t testing.TB, frame []byte, why switchagent.Cause, mtu int) []byte {
 	t.Helper()
 	buf := make([]byte, switchagent.MostAnswer(len(frame)))
@@ -71,7 +71,7 @@ func checkSums(t testing.TB, frame []byte) {
 	}
 }
 
-// ethernet is a frame from the asking host.
+// ethernet returns a frame from the asking host.
 func ethernet(ethertype uint16, payload []byte) []byte {
 	f := make([]byte, max(60, 14+len(payload)))
 	wire.Ethernet(f).SetDst(toHost.From)
@@ -305,8 +305,8 @@ func FuzzProcessor(f *testing.F) {
 		}
 		// What answers it, a switch on its way would not answer again, unless it is an echo.
 		for _, why := range []switchagent.Cause{switchagent.CauseTTL, switchagent.CauseRoute, switchagent.CauseOwn} {
-			if again := answered(t, got, why, 1400); again != nil {
-				t.Fatalf("%x is answered by %x, and that by %x", frame, got, again)
+			if second := answered(t, got, why, 1400); second != nil {
+				t.Fatalf("%x is answered by %x, and that by %x", frame, got, second)
 			}
 		}
 	})

@@ -17,20 +17,20 @@ const (
 	index = 1
 )
 
-// failer is what *testing.T and *rapid.T have in common.
+// failer holds the methods that *testing.T and *rapid.T share.
 type failer interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// cable is that of every port: at its rate auto is XOFF 320 KB.
+// cable describes the cable of every port: at its rate auto gives XOFF 320 KB.
 var cable = switchagent.Cable{
 	Rate: 40 * units.Gbps, PeerRate: 40 * units.Gbps, Delay: vtime.Microsecond, PeerDelay: vtime.Microsecond,
 	Full: 1058, Longest: 1116, LongestLine: 1140, PFCLine: 84,
 }
 
-// stated are the defaults, with what auto comes to at 40 Gb/s as numbers, and a headroom of its own.
+// stated returns the defaults with the values of auto at 40 Gb/s as numbers, and its own headroom.
 func stated() switchagent.Settings {
 	s := switchagent.Default()
 	s.Buffer, s.PFC.XOFF, s.PFC.XON, s.PFC.Headroom = 22*units.MB, 320*units.KB, 318*units.KB, 75*units.KB
@@ -39,7 +39,7 @@ func stated() switchagent.Settings {
 	return s
 }
 
-// rig is a traffic manager with the registers that the pipelines would keep.
+// rig holds a traffic manager with the registers that the pipelines would keep.
 type rig struct {
 	*switchagent.Switch
 	t        failer
@@ -79,7 +79,7 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 	}
 }
 
-// frame is a frame that the pipeline accounted to port in; in < 0: one that the switch made itself.
+// frame returns a frame that the pipeline accounted to port in; in < 0: one that the switch made itself.
 func (r *rig) frame(in int, priority uint8, n int) *frame.Frame {
 	f := r.pool.Get(n)
 	f.Priority, f.InPort = priority, int32(in)
@@ -107,7 +107,7 @@ func (r *rig) put(in, out int, priority uint8, n int) *frame.Frame {
 	return f
 }
 
-// take is the next frame of port out; there must be one.
+// take returns the next frame of port out; there must be one.
 func (r *rig) take(out int) *frame.Frame {
 	r.t.Helper()
 	f, _ := r.Dequeue(0, out)
@@ -125,7 +125,7 @@ func (r *rig) pause(p int, priority uint8) {
 
 func bytesOf(n int) units.Bytes { return units.Bytes(n) }
 
-// buffered is the accounts of an ingress port, by priority.
+// buffered returns the accounts of an ingress port, by priority.
 func (r *rig) buffered(p int) (all [8]uint64) {
 	for i := range all {
 		all[i] = r.state.Ports[p].Class[i].Buffered

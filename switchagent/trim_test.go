@@ -216,8 +216,8 @@ func TestTrimCoin(t *testing.T) {
 	}
 }
 
-// coinRig is a rig whose lossy queues hold so many bytes, with a coin, and put, which has a data frame of 1000 bytes of
-// payload come to a port.
+// coinRig returns a rig whose lossy queues hold this many bytes, with a coin, and put, which enqueues a data frame with
+// 1000 bytes of payload at a port.
 func coinRig(t *testing.T, limit int, seed uint64,
 	edit func(*switchagent.Settings),
 ) (r *rig, put func(psn uint32) (*frame.Frame, switchagent.Drop)) {

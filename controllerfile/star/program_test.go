@@ -33,7 +33,7 @@ func (w *writer) line(format string, args ...any) {
 	fmt.Fprintf(w, "%s%s\n", strings.Repeat("    ", w.depth), fmt.Sprintf(format, args...))
 }
 
-// number is an expression, a number if nothing goes wrong.
+// number returns an expression, a number if nothing goes wrong.
 func (w *writer) number(deep int) string {
 	if deep <= 0 || len(w.choices) == 0 {
 		return w.of("0", "1", "-1", "0.5", "3", "1e9", "1e18", "1e300", "never", "path.line_rate", "path.base_rtt",
@@ -110,7 +110,7 @@ func (w *writer) statements(deep int) {
 	}
 }
 
-// program is a random program.
+// program returns a random program.
 func program(choices []byte) string {
 	w := &writer{choices: choices, names: []string{"1"}}
 	w.line("params = {\"gain\": number(0.5, min=0, max=1), \"fast\": flag(True)}")
@@ -155,10 +155,10 @@ func twice(t *testing.T, source string) (far int, err error) {
 		return c.Rate(), float64(c.Window()), float64(c.Deadline()), 2, nil
 	}
 	rate, window, timer, far, err := once()
-	r, w, d, again, other := once()
+	r, w, d, second, other := once()
 	var mistake *controllerfile.Error
 	switch {
-	case far != again || fmt.Sprint(err) != fmt.Sprint(other) || r != rate || w != window || d != timer:
+	case far != second || fmt.Sprint(err) != fmt.Sprint(other) || r != rate || w != window || d != timer:
 		t.Errorf("%v, rate %v, window %v, timer %v, and again %v, %v, %v, %v, of\n%s", err, rate, window, timer, other, r, w,
 			d, source)
 	case err != nil && (!errors.As(err, &mistake) || mistake.Line == 0 &&

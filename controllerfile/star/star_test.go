@@ -18,7 +18,7 @@ import (
 
 var env = cc.Env{LineRate: 40 * units.Gbps, BaseRTT: 40 * vtime.Microsecond, MTU: 1000, LineMTU: 1048}
 
-// build is a flow's controller of a source.
+// build returns a flow's controller of a source.
 func build(source string, given map[string]string) (c cc.Controller, spec *cc.Spec, err error) {
 	p, err := Read("x.star", []byte(source))
 	if err != nil {
@@ -66,8 +66,8 @@ func play(c cc.Controller) (err error) {
 	return nil
 }
 
-// mistakes are what students write that is wrong, with a part of the message that each gets. The documentation shows
-// some of them.
+// mistakes lists typical mistakes in programs, with a part of the message for each. The documentation shows some of
+// them.
 func mistakes() []mistake {
 	const start = "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n    flow.log = []\n"
 	onAck := func(lines ...string) string {
@@ -250,7 +250,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// tried is what a program gets.
+// tried holds the result of a program.
 func tried(source string) error {
 	flow, _, err := build(source, nil)
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// handmade is a module of so many functions with this body, and sections in place of its own.
+// handmade returns a module of this many functions with this body. The given sections replace its own.
 func handmade(functions uint32, body []byte, changed ...section) []byte {
 	declared, code := appendU32(nil, functions), appendU32(nil, functions)
 	for range functions {

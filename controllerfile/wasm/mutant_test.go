@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/splitmix"
 )
 
-// draws are a mutant's random choices; 0 at their end.
+// draws returns a mutant's random choices; 0 after their end.
 type draws []byte
 
 func (d *draws) below(n int) int {
@@ -23,23 +23,23 @@ func (d *draws) below(n int) int {
 	return int(binary.LittleEndian.Uint16(b[:])) % n
 }
 
-// alike are instructions that take and return the same types: any may stand where another does.
+// alike lists instructions that take and return the same types: any may stand where another does.
 var alike = [][2]byte{
 	{0x46, 0x4f}, {0x51, 0x5a}, {0x61, 0x66}, // comparisons of i32, i64, f64
 	{0x67, 0x69}, {0x6a, 0x78}, {0x79, 0x7b}, {0x7c, 0x8a}, // i32 and i64
 	{0x99, 0x9f}, {0xa0, 0xa6}, // f64
 }
 
-// numbers are those that go wrong where numbers do.
+// numbers lists numbers that often cause errors.
 var numbers = []float64{
 	0, math.Copysign(0, -1), 1, -1, 0.5, 1e9, 1e13, 1e18, 1e300, 5e-324, math.Inf(1), math.Inf(-1),
 	math.NaN(),
 }
 
-// addresses are those that go wrong where addresses do.
+// addresses lists addresses that often cause errors.
 var addresses = []int64{0, 1, 8, 1024, 8192, 8193, 9000, 65528, 65535, 65536, 1 << 20, math.MaxInt32, math.MinInt32, -1}
 
-// mutant is a module with some of its instructions changed and some put in, so that it stays valid: its code is
+// mutant returns a module with some of its instructions changed and others inserted. It stays valid, so its code is
 // compiled and called.
 func mutant(module []byte, d draws) []byte {
 	all, err := sections(module)
@@ -117,7 +117,7 @@ func mutantBody(r *reader, d *draws) (out []byte) {
 	return out
 }
 
-// snippet is code that leaves the stack of operands as it is.
+// snippet returns code that leaves the operand stack unchanged.
 func snippet(d *draws) []byte {
 	address := func(b []byte) []byte { return appendI64(append(b, opI32Const), addresses[d.below(len(addresses))]) }
 	number := func(b []byte) []byte {
@@ -162,9 +162,9 @@ func playMutant(t *testing.T, content []byte) (c cc.Controller, far int, err err
 func same(t *testing.T, content []byte) (far int, err error) {
 	t.Helper()
 	a, far, err := playMutant(t, content)
-	b, again, other := playMutant(t, content)
+	b, second, other := playMutant(t, content)
 	switch {
-	case far != again || (err == nil) != (other == nil) || err != nil && err.Error() != other.Error():
+	case far != second || (err == nil) != (other == nil) || err != nil && err.Error() != other.Error():
 		t.Errorf("%v, and again %v", err, other)
 	case far == 2 && (a.Rate() != b.Rate() || a.Window() != b.Window() || a.Deadline() != b.Deadline()):
 		t.Errorf("rate %v, window %v and timer %v, and again %v, %v and %v", a.Rate(), a.Window(), a.Deadline(), b.Rate(),

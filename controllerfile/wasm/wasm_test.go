@@ -29,7 +29,7 @@ func module(t testing.TB, name string) []byte {
 	return data
 }
 
-// build is a flow's controller of a module.
+// build returns a flow's controller of a module.
 func build(content []byte) (cc.Controller, *cc.Spec, error) {
 	p, err := Read("x.wasm", content)
 	if err != nil {
@@ -73,10 +73,10 @@ func play(c cc.Controller) (err error) {
 	return nil
 }
 
-// stackAbove is a flag without a meaning, by which compile leaves the stack where clang 14 puts it.
+// stackAbove is a flag without effect, which makes compile put the stack where clang 14 puts it.
 const stackAbove = "-DSTACK_ABOVE"
 
-// compile is a controller in C, compiled. Machines without clang for wasm32 skip the test.
+// compile returns a compiled controller in C. It skips the test on machines without clang for wasm32.
 func compile(t *testing.T, source string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()

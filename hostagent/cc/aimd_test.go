@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// aimdSpec is the example of docs/controllers.md.
+// aimdSpec describes the example of docs/controllers.md.
 var aimdSpec = define(Spec{
 	Name:    "aimd",
 	Summary: "AIMD: a factor down on each CNP, a step up for each RTT without one",
@@ -27,13 +27,13 @@ var aimdSpec = define(Spec{
 	}, nil
 }, func(_ Env, c *aimdConstants) Controller { return &aimd{c: c, rate: c.line, raiseAt: vtime.Never} })
 
-// aimdConstants are AIMD's constants, shared by all flows. Rates are in bits per second.
+// aimdConstants holds AIMD's constants, shared by all flows. Rates are in bits per second.
 type aimdConstants struct {
 	step, factor, min, line float64
 	rtt                     vtime.Time
 }
 
-// aimd is one flow's sender. It has no window, and ignores ACKs: Base does that.
+// aimd implements one flow's sender. It has no window, and ignores ACKs: Base does that.
 type aimd struct {
 	Base
 	c       *aimdConstants
@@ -41,10 +41,10 @@ type aimd struct {
 	raiseAt vtime.Time // of the next step; Never at line rate
 }
 
-// Rate is the rate at which the next packet may leave.
+// Rate returns the rate at which the next packet may leave.
 func (a *aimd) Rate() float64 { return a.rate }
 
-// Retimes says that a packet leaves when it was to leave, though the rate has changed since.
+// Retimes returns false: a packet leaves at its scheduled time, even if the rate has changed since.
 func (a *aimd) Retimes() bool { return false }
 
 // OnCNP cuts, and puts the next step off by an RTT.
@@ -56,7 +56,7 @@ func (a *aimd) OnCNP(s *Sample) {
 	a.raiseAt = s.Now + a.c.rtt
 }
 
-// Deadline is when OnTimer is to be called.
+// Deadline returns the next time for OnTimer.
 func (a *aimd) Deadline() vtime.Time { return a.raiseAt }
 
 // OnTimer takes a step up.

@@ -16,13 +16,13 @@ import (
 
 const us = vtime.Microsecond
 
-// env40 is the DCON paper's path: 40 Gb/s, 40 us, 1000 B packets in the ns-3 simulators' framing.
+// env40 describes the DCON paper's path: 40 Gb/s, 40 us, 1000 B packets in the ns-3 simulators' framing.
 var env40 = Env{LineRate: 40 * units.Gbps, BaseRTT: 40 * us, MTU: 1000, LineMTU: 1048}
 
-// env100 is the thesis' path: 100 Gb/s, 4.16 us.
+// env100 describes the thesis' path: 100 Gb/s, 4.16 us.
 var env100 = Env{LineRate: 100 * units.Gbps, BaseRTT: 4160 * vtime.Nanosecond, MTU: 1000, LineMTU: 1048}
 
-// variants are the settings under which controllers have to conform beside their defaults. Add a controller's here.
+// variants lists settings besides the defaults under which controllers must conform. Add a controller's settings here.
 var variants = map[string][]map[string]string{
 	"dcqcn": {
 		{"order": "paper"},
@@ -76,7 +76,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// conforms is the conformance suite for one controller, setting and path.
+// conforms runs the conformance suite for one controller, setting and path.
 func conforms(t *testing.T, name string, given map[string]string, env Env) {
 	t.Helper()
 	set, err := Resolve(name, given, env)
@@ -98,9 +98,9 @@ func conforms(t *testing.T, name string, given map[string]string, env Env) {
 		t.Errorf("its Departure is %q: say what a change of the rate does to a departure that is already timed",
 			spec.Departure)
 	}
-	again, err := Resolve(name, set.Map(), env)
-	if err != nil || !reflect.DeepEqual(again, set) {
-		t.Errorf("settings %v do not read back: %v, %v", set.Map(), again.Map(), err)
+	reread, err := Resolve(name, set.Map(), env)
+	if err != nil || !reflect.DeepEqual(reread, set) {
+		t.Errorf("settings %v do not read back: %v, %v", set.Map(), reread.Map(), err)
 	}
 	if js, err := json.Marshal(set); err != nil || !json.Valid(js) {
 		t.Errorf("JSON %s: %v", js, err)

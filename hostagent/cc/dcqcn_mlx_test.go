@@ -40,7 +40,7 @@ func TestMLXTimeline(t *testing.T) {
 	}
 }
 
-// eager is profile b done the long way: every timer ticks.
+// eager implements profile b without shortcuts: every timer ticks.
 type eager struct {
 	c                        *mlxConstants
 	rate, target, alpha      float64

@@ -13,12 +13,12 @@ func hpcc100(t *testing.T, given map[string]string) *hpcc {
 	return mustBuild(t, "hpcc", given, env100).(*hpcc)
 }
 
-// link is a hop of a 100 Gb/s port.
+// link returns a hop of a 100 Gb/s port.
 func link(departed vtime.Time, sent, queue int64) wire.INTHop {
 	return wire.INTHop{Rate: 100 * units.Gbps, Departed: departed, TxBytes: sent, QueueBytes: queue}
 }
 
-// acked is the ACK of the packet that ends at the given sequence, 52 000 B after it being under way.
+// acked returns the ACK of the packet that ends at the given sequence, 52 000 B after it being under way.
 func acked(now vtime.Time, sequence int64, hops ...wire.INTHop) *Sample {
 	return &Sample{Now: now, AckSequence: sequence, NextSend: sequence + 52_000, Hops: hops, PathID: 7}
 }

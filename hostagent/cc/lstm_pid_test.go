@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// flat is a network that always answers its head's bias.
+// flat returns a network that always answers its head's bias.
 func flat(t testing.TB, bias float64) []byte {
 	t.Helper()
 	w := new(lstm.Weights)
@@ -94,8 +94,8 @@ func TestWeightsFile(t *testing.T) {
 	if path, sum := cutDigest(text); path != "w.json" || len(sum) != 16 {
 		t.Errorf("spelled %q", text)
 	}
-	if again, err := resolve(text); err != nil || again.Map()["weights"] != text {
-		t.Errorf("%v, %v", again.Map(), err)
+	if reread, err := resolve(text); err != nil || reread.Map()["weights"] != text {
+		t.Errorf("%v, %v", reread.Map(), err)
 	}
 	for given, want := range map[string]string{
 		strings.Replace(text, "w.json", "other.json", 1): "has changed: its SHA-256 now begins",

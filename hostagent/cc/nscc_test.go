@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// uecPath is the path that NSCC's constants are of: 100 Gb/s and 12 us.
+// uecPath describes the path for which NSCC's constants were chosen: 100 Gb/s and 12 us.
 var uecPath = Env{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, MTU: 1000, LineMTU: 1048}
 
 func newNSCC(t *testing.T, given map[string]string, env Env) *nscc {

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// report is a CNP of PCN's receiver: nothing but the receiving rate matters of it if congested, nothing at all if not.
+// report returns a CNP of PCN's receiver. Only its receiving rate matters if congested, and nothing otherwise.
 func report(congested bool, rate units.Rate) *Sample {
 	return &Sample{CE: congested, Received: 40, ReceivingRate: rate}
 }

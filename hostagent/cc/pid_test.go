@@ -41,7 +41,7 @@ func TestPIDLimits(t *testing.T) {
 	roundTrips(c, []float64{4.2, 4.2, 6, 6, 6, 6, 6, 6, 6}, func(i int) { expect(t, "rate", c.Rate(), want[i]) })
 }
 
-// TestPIDSampling is figure 6 of the thesis: D1 is timed, D2 to D4, sent before its ACK came, are not, D5 is.
+// TestPIDSampling follows figure 6 of the thesis: D1 is timed; D2 to D4, sent before its ACK arrived, are not; D5 is.
 func TestPIDSampling(t *testing.T) {
 	c := mustBuild(t, "pid", map[string]string{"target": "5us"}, env100).(*pid)
 	packets := []struct {
@@ -183,7 +183,7 @@ func TestPIDTrainee(t *testing.T) {
 	}
 }
 
-// BenchmarkLSTMPID is a sample with its prediction.
+// BenchmarkLSTMPID measures a sample with its prediction.
 func BenchmarkLSTMPID(b *testing.B) {
 	c := mustBuild(b, "lstm-pid", nil, env100)
 	s := Sample{RTT: 5 * us}

@@ -22,7 +22,7 @@ func near(t testing.TB, what string, got, want, half float64) {
 	}
 }
 
-// swiftAt is a flow of the 40 Gb/s profile with a window and a target of 50 us whatever the window.
+// swiftAt returns a flow of the 40 Gb/s profile with a window and a target of 50 us whatever the window.
 func swiftAt(t *testing.T, cwnd float64) *swift {
 	w := newSwift(t, map[string]string{"fs_range": "0s"}, env40)
 	w.cwnd = cwnd

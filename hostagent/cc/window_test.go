@@ -51,7 +51,7 @@ func TestWindowedLookup(t *testing.T) {
 	if err != nil || s.Name != "dcon+win" || !s.HasWindow || !s.Needs.CNM || s.Selector != "literal" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if again, _ := Lookup("dcon+win"); again != s {
+	if second, _ := Lookup("dcon+win"); second != s {
 		t.Error("two specs of one congestion control")
 	}
 	if len(dconSpec.Parameters)+1 != len(s.Parameters) || dconSpec.HasWindow {

@@ -13,7 +13,7 @@ func near(t testing.TB, what string, got, want, tolerance float64) {
 	}
 }
 
-// known is the network of the known answer in testdata/vectors.py: W_ih .1, .2, .3, .4 for i, f, g, o, W_hh .01, no
+// known returns the network of the known answer in testdata/vectors.py: W_ih .1, .2, .3, .4 for i, f, g, o, W_hh .01, no
 // biases, W_out .05, b_out .01.
 func known() *Parameters {
 	p := new(Parameters)

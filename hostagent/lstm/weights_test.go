@@ -21,15 +21,15 @@ func sample(t testing.TB) (*Weights, string) {
 
 func TestWeightsReadBack(t *testing.T) {
 	w, text := sample(t)
-	again, err := Parse("w.json", []byte(text))
+	reparsed, err := Parse("w.json", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Parameters != w.Parameters || again.Provenance.Pairs != 19058 ||
-		again.Provenance.MAPE[0] != w.Provenance.MAPE[0] {
-		t.Errorf("%+v", again.Provenance)
+	if reparsed.Parameters != w.Parameters || reparsed.Provenance.Pairs != 19058 ||
+		reparsed.Provenance.MAPE[0] != w.Provenance.MAPE[0] {
+		t.Errorf("%+v", reparsed.Provenance)
 	}
-	if formatted, err := again.Format(); err != nil || string(formatted) != text {
+	if formatted, err := reparsed.Format(); err != nil || string(formatted) != text {
 		t.Errorf("formatted again it differs: %v", err)
 	}
 	if len(text) > MaxFileSize/8 {
@@ -110,15 +110,15 @@ func FuzzParse(f *testing.F) {
 		}
 		k := Features{.1, .2, -.1}
 		New(&w.Parameters).Predict(&k)
-		again, err := w.Format()
+		formatted, err := w.Format()
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := Parse("f", again)
+		back, err := Parse("f", formatted)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if once, err := back.Format(); err != nil || !bytes.Equal(once, again) {
+		if once, err := back.Format(); err != nil || !bytes.Equal(once, formatted) {
 			t.Error("not stable")
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// datagramPair is a queue pair that sends, and one that receives what has come out of the first.
+// datagramPair holds a queue pair that sends, and one that receives the packets of the first.
 type datagramPair struct {
 	*testing.T
 	memories [2]*memory

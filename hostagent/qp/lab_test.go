@@ -8,7 +8,7 @@ import (
 
 const (
 	us = vtime.Microsecond
-	// line is the bits per second of the tests' ports: a byte takes 200 ps.
+	// line sets the bits per second of the tests' ports: a byte takes 200 ps.
 	line     = 40e9
 	bytePS   = 200
 	mtu      = 1000
@@ -24,7 +24,7 @@ func whole(data []byte) *frame.Frame {
 	return f
 }
 
-// control is a congestion control with a constant rate and a window.
+// control implements a congestion control with a constant rate and a window.
 type control struct {
 	cc.Base
 	window int64

@@ -10,13 +10,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// connected are two queue pairs on a wire without faults, which give up after 4 times 131 us, and after 3 RNR NAKs.
+// connected returns two queue pairs on a wire without faults, which give up after 4 times 131 us, and after 3 RNR NAKs.
 func connected(t *testing.T) *ends {
 	return newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 512, Reads: 2, RNRTimer: 1},
 		Requester{Reads: 2, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
 }
 
-// outcomes are an end's completions, as "id:status".
+// outcomes returns an end's completions, as "id:status".
 func (e *ends) outcomes(i int) (all []string) {
 	for _, c := range e.m[i].completed {
 		kind := ""

@@ -26,7 +26,7 @@ func FuzzPairFrames(f *testing.F) {
 		e := newLink(t, 1, nil).join(usual, Remote{PSN: 0xfffffe, MTU: 256, Reads: 2, RNRTimer: 1},
 			Requester{Reads: 2, Timeout: 5, Retry: 3, RNRRetry: 3}, lineRate)
 		q, m := e.q[0], e.m[0]
-		const own = 1 << 16 // what is behind may not be had
+		const own = 1 << 16 // memory after it is not accessible
 		m.bytes = m.bytes[:own]
 		forbidden := m.bytes[:cap(m.bytes)][own:]
 		for i := range uint64(3) {

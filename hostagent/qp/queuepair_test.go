@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// link is two NICs on a wire that loses, delays and doubles frames, and a clock that moves by hand.
+// link represents two NICs on a wire that loses, delays and doubles frames, and a clock that moves by hand.
 type link struct {
 	failer
 	now    vtime.Time
@@ -174,19 +174,19 @@ func (l *link) run(until func() bool) {
 	}
 }
 
-// memory is a program with one region of memory, all of which it may have, by key 7; key 8 is of one that is gone,
-// key 6 of one whose program has ended, which is found out as its bytes are wanted.
+// memory implements a program with one accessible region of memory, with key 7. Key 8 belongs to a region that no
+// longer exists, and key 6 to one whose program has ended, which shows when its bytes are read.
 type memory struct {
 	bytes     []byte
 	completed []Completion
 	events    []EventKind
-	gone      bool
+	freed     bool
 }
 
 const base = 0x10000
 
 func (m *memory) at(addr uint64, n int, key uint32) ([]byte, error) {
-	if m.gone || key == 8 {
+	if m.freed || key == 8 {
 		return nil, fmt.Errorf("it is gone")
 	}
 	if key == 6 {
@@ -264,7 +264,7 @@ func (m *memory) RemoteAtomic(_, rkey uint32, addr uint64, op WorkOp, compare, s
 func (m *memory) Complete(c Completion)          { m.completed = append(m.completed, c) }
 func (m *memory) Event(_ uint32, kind EventKind) { m.events = append(m.events, kind) }
 
-// ends are two queue pairs that are connected to each other.
+// ends holds two queue pairs that are connected to each other.
 type ends struct {
 	*link
 	q [2]*QueuePair
@@ -334,7 +334,7 @@ func (e *ends) receive(i int, w ReceiveRequest) {
 
 var usual = Config{SendDepth: 256, ReceiveDepth: 256}
 
-// at is memory of a region.
+// at returns memory of a region.
 func at(offset, length int) []SGE { return []SGE{{base + uint64(offset), uint32(length), 7}} }
 
 func lineRate() cc.Controller { return &control{} }
@@ -353,7 +353,7 @@ const (
 	writtenTo = 3 << 14
 )
 
-// model is what is to come of messages.
+// model computes the expected results of messages.
 type model struct {
 	*rapid.T
 	*ends
@@ -400,8 +400,8 @@ func newModel(t *rapid.T) *model {
 	return m
 }
 
-// place is where something comes to at an end.
-func (m *model) place(i, n int) int {
+// expected returns the memory at an end in which a message must arrive.
+func (m *model) expected(i, n int) int {
 	m.room[i] += n
 	return m.room[i] - n
 }
@@ -431,7 +431,7 @@ func (m *model) add(i, id, length int) {
 	}
 	switch w.Op {
 	case WorkSend, WorkSendImm:
-		to := m.place(1-i, length)
+		to := m.expected(1-i, length)
 		copy(there[to:], data)
 		receive.Op = CompletionReceive
 		m.given[1-i] = append(m.given[1-i], ReceiveRequest{receive.ID, at(to, length+random.IntN(2))})
@@ -448,12 +448,12 @@ func (m *model) add(i, id, length int) {
 		if random.IntN(2) == 0 {
 			remote = random.IntN(constant - length)
 		}
-		to := m.place(i, length)
+		to := m.expected(i, length)
 		copy(m.memory[i][to:], there[remote:][:length])
 		w.SGEs = at(to, length)
 	case WorkCompareSwap, WorkFetchAdd:
 		w.Fence = true
-		to, word := m.place(i, 8), there[remote:][:8]
+		to, word := m.expected(i, 8), there[remote:][:8]
 		before := binary.NativeEndian.Uint64(word)
 		copy(m.memory[i][to:], word)
 		w.SGEs, w.Swap, w.Compare = at(to, 8), random.Uint64(), before+random.Uint64N(2)

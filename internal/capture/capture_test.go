@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// packet is one packet as the library's reader sees it.
+// packet holds one packet as returned by the library's reader.
 type packet struct {
 	port string
 	ns   int64

@@ -40,7 +40,7 @@ func needTshark(t *testing.T) {
 	}
 }
 
-// kinds are the frames of TestTshark: what tshark must say about each.
+// kinds lists the frames of TestTshark, with tshark's expected output for each.
 var kinds = []struct {
 	name, filter string
 	put          func(b []byte, data, back *wire.FlowHeader) int

@@ -45,8 +45,8 @@ const (
 
 	datagram // a hostStack frame that a NIC made, for a queue pair of datagrams
 
-	place = long | whole | brief
-	fixed = place | noted // flags that stay when the frame is reused
+	location = long | whole | brief
+	fixed    = location | noted // flags that stay when the frame is reused
 )
 
 // HostStack reports whether a program in a host's namespace made the frame: do not rely on its content.
@@ -108,7 +108,7 @@ func (f *Frame) Note() *any {
 
 // Data returns the frame without FCS, or the bytes of it that its pool keeps. A brief frame has none.
 func (f *Frame) Data() []byte {
-	if f.flags&place != 0 {
+	if f.flags&location != 0 {
 		return f.elsewhere()
 	}
 	return (*[wire.HeaderBytes]byte)(unsafe.Pointer(&f.Brief))[:min(int(f.Length), wire.HeaderBytes)]
@@ -178,11 +178,11 @@ func (f *Frame) ECN() wire.ECN {
 // Pool allocates and recycles frames. The zero Pool is not ready: use NewPool. Only one goroutine at a time may use a
 // pool. A frame of one pool may be put into another with the same size.
 type Pool struct {
-	size  int
-	place uint8   // location of the frames' bytes
-	notes uint8   // noted, if the frames have notes
-	out   int     // number of frames in use
-	lists [2]list // free frames: with bytes, and brief ones
+	size     int
+	location uint8   // location of the frames' bytes
+	notes    uint8   // noted, if the frames have notes
+	out      int     // number of frames in use
+	lists    [2]list // free frames: with bytes, and brief ones
 }
 
 // list holds the free frames of one kind.
@@ -201,7 +201,7 @@ const firstChunk = 64
 
 // NewPool returns a pool of frames of up to size bytes.
 func NewPool(size int) *Pool {
-	return &Pool{size: size, place: whole, lists: [2]list{{chunk: firstChunk}, {chunk: firstChunk}}}
+	return &Pool{size: size, location: whole, lists: [2]list{{chunk: firstChunk}, {chunk: firstChunk}}}
 }
 
 // HeadersOnly makes the pool keep only the first wire.HeaderBytes of each frame, or wire.LongHeaderBytes, which
@@ -211,9 +211,9 @@ func (p *Pool) HeadersOnly(longer bool) {
 	if p.lists[0].chunk != firstChunk {
 		panic("frame: the pool has been used")
 	}
-	p.place = 0
+	p.location = 0
 	if longer {
-		p.place = long
+		p.location = long
 	}
 }
 
@@ -338,14 +338,14 @@ func (p *Pool) grow(l *list) {
 		for i := range frames {
 			l.add(&frames[i], brief)
 		}
-	case p.place == whole:
+	case p.location == whole:
 		frames := make([]withMemory, l.chunk)
 		memory := make([]byte, l.chunk*p.size)
 		for i := range frames {
 			frames[i].memory = memory[i*p.size : (i+1)*p.size : (i+1)*p.size]
 			l.add(&frames[i].Frame, whole|p.notes)
 		}
-	case p.place == long && p.notes != 0:
+	case p.location == long && p.notes != 0:
 		frames := make([]notedTelemetry, l.chunk)
 		for i := range frames {
 			l.add(&frames[i].Frame, long|noted)
@@ -355,7 +355,7 @@ func (p *Pool) grow(l *list) {
 		for i := range frames {
 			l.add(&frames[i].Frame, noted)
 		}
-	case p.place == long:
+	case p.location == long:
 		frames := make([]withTelemetry, l.chunk)
 		for i := range frames {
 			l.add(&frames[i].Frame, long)
@@ -369,8 +369,8 @@ func (p *Pool) grow(l *list) {
 	l.chunk = min(2*l.chunk, 8192)
 }
 
-func (l *list) add(f *Frame, place uint8) {
-	f.flags = place | pooled
+func (l *list) add(f *Frame, location uint8) {
+	f.flags = location | pooled
 	f.next = l.free
 	l.free = f
 	l.count++

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// testCase is one scenario, controller and seed. What runs is its YAML: a failure's file is the failure.
+// testCase describes one scenario, controller and seed. What runs is its YAML: a failure's file is the failure.
 type testCase struct {
 	Fabric     fabric
 	Hash       topologies.Hash
@@ -39,7 +39,7 @@ type testCase struct {
 	Wazero bool
 }
 
-// fabric is a topology. Hosts are called h0, h1, ..., switches s0, s1, ...
+// fabric describes a topology. Hosts are called h0, h1, ..., switches s0, s1, ...
 type fabric struct {
 	Shape   string // how it was made
 	MTU     int
@@ -85,7 +85,7 @@ type flow struct {
 	On, Off      vtime.Time
 }
 
-// job is a workload of flows that wait for each other, among the first hosts.
+// job describes a workload of flows that wait for each other, among the first hosts.
 type job struct {
 	Ranks      int // 0: there is none
 	Iterations int
@@ -99,7 +99,7 @@ type job struct {
 	QPs        int
 }
 
-// fits says whether its collective is one of so many ranks.
+// fits reports whether the job's collective supports this many ranks.
 func (j *job) fits() bool { return j.Ranks == 0 || j.Collective.Check(j.Ranks) == nil }
 
 // write writes the workload.
@@ -136,7 +136,7 @@ func (c *testCase) clone() *testCase {
 	return &d
 }
 
-// scenario is the case as everything that runs it sees it.
+// scenario returns the case as a scenario, which all runs use.
 func (c *testCase) scenario() (*scenario.Scenario, error) {
 	s, err := scenario.Parse("case.yaml", []byte(c.yaml()), nil)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *testCase) scenario() (*scenario.Scenario, error) {
 	return s, nil
 }
 
-// yaml is the case as a scenario file. Quantities are in their smallest units, so that nothing is rounded.
+// yaml returns the case as a scenario file. Quantities are in their smallest units, so that nothing is rounded.
 func (c *testCase) yaml() string {
 	var b strings.Builder
 	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -215,7 +215,7 @@ func (c *testCase) yaml() string {
 	return b.String()
 }
 
-// end is a flow's end as the scenario has it.
+// end returns a flow's end in the scenario's notation.
 func (f *fabric) end(host, port int) string {
 	if port == 0 || port > 1+len(f.Hosts[host].More) {
 		return fmt.Sprintf("h%d", host)

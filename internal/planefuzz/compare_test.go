@@ -24,7 +24,7 @@ func (d *differ) note(where string, a, b any) {
 	d.found = append(d.found, fmt.Sprintf("%s: %v on the %s plane, %v on the %s plane", where, a, d.a, b, d.b))
 }
 
-// differences are those between runs on two planes; none if they are equal.
+// differences returns those between runs on two planes; none if they are equal.
 func differences(a, b *run) []string {
 	d := &differ{a: a.plane.Name(), b: b.plane.Name()}
 	k, w := a.engine, b.engine
@@ -61,7 +61,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// flowOutcome is what became of a flow.
+// flowOutcome holds the result of a flow.
 type flowOutcome struct {
 	Started                               bool
 	Finished, LastRTT                     int64
@@ -123,11 +123,11 @@ func (d *differ) compare(where string, a, b reflect.Value) {
 	}
 }
 
-// losing is the invariant that a scenario's settings can break: too little headroom, or too small a buffer, or with
-// faults too long a link. With credits none can.
+// losing names the invariant that a scenario's settings can break: too little headroom, a buffer that is too small, or
+// with faults a link that is too long. Credits exclude all of these.
 const losing = "nothing is dropped in a lossless class"
 
-// broken are the broken invariants that no settings excuse.
+// broken returns the broken invariants that no settings excuse.
 func broken(r *run) []string {
 	invariants := slices.DeleteFunc(slices.Clone(r.violations), func(v string) bool {
 		return strings.HasPrefix(v, losing) && r.scenario.Switch.FlowControl != switchagent.FlowCBFC

@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// pauseWatch is an observer that follows each pause to its end.
+// pauseWatch implements an observer that follows each pause to its end.
 type pauseWatch struct {
 	scenario *scenario.Scenario
 	until    map[pausedPort]vtime.Time // when the pause in force ends by itself, at the port that it holds up
@@ -35,16 +35,16 @@ func newPauseWatch(s *scenario.Scenario) pauseWatch {
 	return pauseWatch{scenario: s, until: map[pausedPort]vtime.Time{}}
 }
 
-// FlowDone is told by the engine.
+// FlowDone is called by the engine.
 func (w *pauseWatch) FlowDone(vtime.Time, int) {}
 
 // PFCReceived implements Observer.
 func (w *pauseWatch) PFCReceived(engine.PFCArrival) {}
 
-// FaultEvent is told by the engine.
+// FaultEvent is called by the engine.
 func (w *pauseWatch) FaultEvent(ev engine.FaultEvent) { w.events = append(w.events, ev) }
 
-// PFC is told by the engine.
+// PFC is called by the engine.
 func (w *pauseWatch) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	plan := w.scenario.Topology
 	from := &plan.Ports[port]
@@ -70,7 +70,7 @@ func (w *pauseWatch) end(now vtime.Time) {
 	}
 }
 
-// features are the names of what happened in a run: what it has tested.
+// features returns the names of the mechanisms that a run has exercised.
 func features(r *run) []string {
 	var names []string
 	on := func(happened bool, name string) {
@@ -114,11 +114,11 @@ func features(r *run) []string {
 		duplicates += n.Duplicates
 		changes += n.RateChanges
 	}
-	again, ended, unbounded, constant, preset, mixed := false, 0, false, false, false, false
+	retransmitted, ended, unbounded, constant, preset, mixed := false, 0, false, false, false, false
 	var reordered, spurious int64
 	for i := range e.Flows() {
 		f := &e.Flows()[i]
-		again = again || f.Retransmitted() > 0
+		retransmitted = retransmitted || f.Retransmitted() > 0
 		reordered += f.Recovery().Reordered
 		spurious += f.Recovery().Spurious
 		if f.Finished != vtime.Never {
@@ -164,13 +164,13 @@ func features(r *run) []string {
 	on(trimmed > 0, "trimmed packets")
 	selective := s.Host.Recovery == hostagent.SelectiveRepeat
 	on(trimmed > 0 && selective, "trimmed packets, selective repeat")
-	on(again && selective, "retransmission by selective repeat")
+	on(retransmitted && selective, "retransmission by selective repeat")
 	on(reordered > 0 && selective, "packets placed out of order")
 	on(spurious > 0, "spurious retransmission")
 	on(ports.Dropped[ebpf.ReasonCNMLost] > 0, "CNM lost")
 	on(naks > 0, "NAK")
-	on(again, "retransmission")
-	on(again && naks == 0, "retransmission by timeout alone")
+	on(retransmitted, "retransmission")
+	on(retransmitted && naks == 0, "retransmission by timeout alone")
 	on(duplicates > 0, "duplicates")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Point == switchagent.ECNEnqueue, "ECN marks at enqueue")
 	on(ports.EcnMarked > 0 && s.Switch.ECN.Point == switchagent.ECNDequeue, "ECN marks at dequeue")
@@ -260,7 +260,7 @@ func features(r *run) []string {
 	return names
 }
 
-// sawPause says whether a packet left a switch after a pause, and ECN went by that.
+// sawPause reports whether a packet left a switch after a pause, and ECN depended on that.
 func sawPause(r *run) bool {
 	for i := range r.engine.State().Ports {
 		for _, c := range r.engine.State().Ports[i].Class {

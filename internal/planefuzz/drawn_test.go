@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// drawnCases is in how many cases every setting must be drawn.
+// drawnCases sets the number of cases in which every setting must be drawn.
 const drawnCases = 200
 
 // rows returns the rows of the switches' settings and the hosts', without groups.

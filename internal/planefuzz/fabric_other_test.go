@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// fabricOptions are for the wasm plane; there is no other here.
+// fabricOptions returns the options of the wasm plane, the only one here.
 func fabricOptions(s *scenario.Scenario) kernel.FabricOptions {
 	return kernel.FabricOptions{Features: featuresOf(s)}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// fault is a fault of a case: of a host's NIC, or else (Host -1) of a link.
+// fault describes a fault of a case: of a host's NIC, or else (Host -1) of a link.
 type fault struct {
 	settings.Occurrence
 	settings.Effect
@@ -120,8 +120,8 @@ func (c *testCase) drawWatchdog(d chooser) {
 	}
 }
 
-// fits says whether a fault can stand beside the others: two that are undone must not overlap. It is the scenario's
-// rule, made simpler: no two of a kind at one place if either is undone.
+// fits reports whether a fault is compatible with the others: two faults that end must not overlap. This simplifies the
+// scenario's rule: no two of a kind at one location if either ends.
 func (c *testCase) fits(x fault) bool {
 	return !slices.ContainsFunc(c.Faults, func(o fault) bool {
 		return o.Kind == x.Kind && o.Link == x.Link && o.Host == x.Host && (o.For > 0 || x.For > 0)

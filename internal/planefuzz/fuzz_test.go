@@ -23,13 +23,13 @@ var (
 	fuzzFailures = flag.Int("planefuzz.failures", 10, "failures after which TestFuzz gives up")
 )
 
-// perFabric is how many cases share a topology, and so a fabric in the kernel.
+// perFabric sets how many cases share a topology, and so a fabric in the kernel.
 const perFabric = 10
 
-// shrinking is how long a failure is made smaller.
+// shrinking limits the time for shrinking a failure.
 const shrinking = time.Minute
 
-// fuzzer is TestFuzz's state, shared by its workers.
+// fuzzer holds TestFuzz's state, shared by its workers.
 type fuzzer struct {
 	t     *testing.T
 	out   string
@@ -127,7 +127,7 @@ func (f *fuzzer) take() (group int, more bool) {
 	return group, !f.overLocked(group * perFabric)
 }
 
-// over says whether case n is no longer to be run.
+// over reports whether to stop before case n.
 func (f *fuzzer) over(n int) bool {
 	f.Lock()
 	defer f.Unlock()

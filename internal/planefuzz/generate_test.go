@@ -9,9 +9,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// source is where a generator's choices come from: a seed, or rapid, which can make them smaller again.
+// source provides a generator's choices: from a seed, or from rapid, which can shrink them.
 type source interface {
-	// Int is a number from lo to hi, both included. lo is the simplest.
+	// Int returns a number from lo to hi, both included. lo is the simplest.
 	Int(label string, lo, hi int) int
 }
 
@@ -30,10 +30,10 @@ func (r fromRapid) Int(label string, lo, hi int) int { return rapid.IntRange(lo,
 // chooser makes the choices that the generators need out of numbers.
 type chooser struct{ source }
 
-// chance is true in so many of 100 cases; false is simpler.
+// chance returns true in this many of 100 cases; false is simpler.
 func (d chooser) chance(label string, percent int) bool { return d.Int(label, 0, 99) >= 100-percent }
 
-// scale is a number from lo to hi, each order of magnitude equally likely.
+// scale returns a number from lo to hi, each order of magnitude equally likely.
 func (d chooser) scale(label string, lo, hi int) int {
 	octaves := 0
 	for hi>>octaves > max(lo, 1) {
@@ -51,12 +51,12 @@ func (d chooser) time(label string, lo, hi vtime.Time) vtime.Time {
 	return vtime.Time(d.scale(label, int(lo), int(hi)))
 }
 
-// pick is one of the items; the first is the simplest.
+// pick returns one of the items; the first is the simplest.
 func pick[T any](d chooser, label string, items ...T) T {
 	return items[d.Int(label, 0, len(items)-1)]
 }
 
-// drawFabric is a small fabric of one of the usual shapes, or of none.
+// drawFabric returns a small fabric of one of the usual shapes, or of none.
 func drawFabric(d chooser) fabric {
 	f := fabric{
 		MTU: pick(d, "mtu", 1000, 1000, 1024, 256, 64, 1500, 4096, 9056, 0),

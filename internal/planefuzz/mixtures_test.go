@@ -19,7 +19,7 @@ import (
 
 var mixtures = flag.Int("planefuzz.mixtures", 20, "scenarios of TestMixtures")
 
-// modern are the congestion controls of mixtures; the first ones are drawn more often.
+// modern lists the congestion controls of mixtures; the first ones are drawn more often.
 var modern = []string{
 	"nscc", "nscc", "rccc", "rccc", "swift", "swift", "dcqcn+win", "dcqcn+win", "dctcp", "dctcp", "dcqcn", "hpcc",
 	"timely+win", "pcn", "dcon", "lstm-pid", "none",

@@ -17,7 +17,7 @@ import (
 
 var caseFile = flag.String("planefuzz.case", "", "scenario file for TestReplay")
 
-// report is a failure with what is needed to see it again.
+// report formats a failure with the data to reproduce it.
 func report(c *testCase, r *result) string {
 	var b strings.Builder
 	for _, line := range append(r.differences, r.broken...) {

@@ -31,11 +31,11 @@ type kernelFabric struct {
 	tables []table
 }
 
-// reusedPlane is a plane that serves several engines. The kernel's count of frames can be read once only, so the
-// plane's own final check is made when it is closed, and not with each engine.
+// reusedPlane implements a plane that serves several engines. The kernel's count of frames can be read only once, so
+// the plane's own final check is made when it is closed, and not with each engine.
 type reusedPlane struct{ plane.Plane }
 
-// Check says nothing yet.
+// Check returns nothing: Close makes the check.
 func (reusedPlane) Check() []string { return nil }
 
 // end closes the plane and, before, makes its final check. A plane whose passes failed has none.
@@ -47,7 +47,7 @@ func (p reusedPlane) end(failed bool) error {
 	return errors.Join(append(errs, p.Plane.Close())...)
 }
 
-// get is a fabric for the scenario, as good as new.
+// get returns a fabric for the scenario, in its initial state.
 func (p *pool) get(s *scenario.Scenario) (*kernelFabric, error) {
 	// The plan is made of the topology's text, so equal plans print equally.
 	plan := *s.Topology
@@ -92,15 +92,15 @@ func (p *pool) close() error {
 	return errors.Join(errs...)
 }
 
-// table is one of a state's tables and what was in it when it was new.
+// table holds one of a state's tables and its initial content.
 type table struct {
 	name   string
 	memory []byte
 	fresh  []byte // nil: zeros
 }
 
-// tablesOf are all tables that a state has, whatever they are called. The pass is no table: each pass fills it in
-// again, and what it counts is the plane's.
+// tablesOf returns all tables of a state, by reflection. The pass is no table: each pass fills it again, and its counts
+// belong to the plane.
 func tablesOf(state *ebpf.State) []table {
 	var tables []table
 	v := reflect.ValueOf(state).Elem()

@@ -26,10 +26,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// timeout is how long one run may take. It takes tens of milliseconds.
+// timeout limits the time of one run, which takes tens of milliseconds.
 const timeout = 3 * time.Minute
 
-// run is one scenario on one plane.
+// run holds one scenario on one plane.
 type run struct {
 	scenario *scenario.Scenario
 	setup    *scenario.Setup
@@ -93,8 +93,7 @@ func (l *fixedWorkers) Size() int { return l.size }
 
 func (l *fixedWorkers) Useful(int, int) int { return l.size }
 
-// prepare is where faults belong that a scenario asks for: whatever is to happen to the engine, on both planes alike,
-// before it runs.
+// prepare applies a scenario's faults: everything that happens to the engine, equally on both planes, before it runs.
 func prepare(e *engine.Engine, s *scenario.Scenario) { runner.ScheduleFaults(e, s, 0) }
 
 // until runs on to the given time; a panic counts as an error of the run.
@@ -164,7 +163,8 @@ func compareWithReference(s *scenario.Scenario) ([]string, error) {
 	return differences(runs[0], runs[1]), nil
 }
 
-// featuresOf are those of a scenario's fabric. Its routes may change, whatever this case does: others share the fabric.
+// featuresOf returns the features of a scenario's fabric. Its routes may change even if this case changes none: others
+// share the fabric.
 func featuresOf(s *scenario.Scenario) plane.Features {
 	var f plane.Features
 	if u, err := scenario.NewSetup(s, s.Controllers[0], s.Seed); err == nil {
@@ -214,10 +214,10 @@ func fit(c *testCase) error {
 	return plane.Close()
 }
 
-// errEmpty says that no flow of a case starts.
+// errEmpty reports that no flow of a case starts.
 var errEmpty = errors.New("the case has no flow")
 
-// result is what a case came to on both planes.
+// result holds the results of a case on both planes.
 type result struct {
 	differences []string
 	broken      []string // invariants broken on both planes, that settings cannot break
@@ -308,7 +308,7 @@ func compareWires(s *scenario.Scenario, plain *run) ([]string, error) {
 	return d, nil
 }
 
-// choices says whether the topology leaves ECMP a choice.
+// choices reports whether the topology leaves ECMP a choice.
 func choices(plan *topologies.Plan) bool {
 	return slices.ContainsFunc(plan.Routes().Groups, func(g []topologies.PortID) bool { return len(g) > 1 })
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// drawCase is a case on a fabric. Its thresholds are small, so that a short run reaches them.
+// drawCase returns a case on a fabric. Its thresholds are small, so that a short run reaches them.
 func drawCase(d chooser, f fabric) *testCase {
 	c := &testCase{
 		Fabric: f, Switch: switchagent.Default(), Balancing: topologies.DefaultBalancing(), Host: drawHost(d),
@@ -90,8 +90,8 @@ func (c *testCase) drawJob(d chooser) {
 	}
 }
 
-// waitsForEver says whether load balancing has packets overtake each other that go-back-N refuses, and no timer sends
-// them again.
+// waitsForEver reports whether load balancing lets packets overtake each other, which go-back-N refuses, and no timer
+// retransmits them.
 func (c *testCase) waitsForEver() bool {
 	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN &&
 		(!c.Balancing.Hashes() || c.Host.Spreads())
@@ -104,7 +104,7 @@ func (c *testCase) balance() {
 	}
 }
 
-// balances says whether the congestion controls of the flows go with the load balancing.
+// balances reports whether the congestion controls of the flows support the load balancing.
 func (c *testCase) balances() bool {
 	s, err := c.scenario()
 	if err != nil {
@@ -231,7 +231,7 @@ func (c *testCase) drawCredits(d chooser) {
 	}
 }
 
-// roundTrip is what may be in flight on the worst link when PAUSE is sent.
+// roundTrip returns the bytes that may be in flight on the worst link when PAUSE is sent.
 func (f *fabric) roundTrip() units.Bytes {
 	var most units.Bytes
 	look := func(c cable) {
@@ -288,7 +288,7 @@ func (c *testCase) drawFlows(d chooser) {
 	if d.chance("incast", 60) {
 		sink = d.Int("sink", 0, hosts-1)
 	}
-	together := vtime.Time(d.Int("common start", 0, int(c.Duration/4)))
+	start := vtime.Time(d.Int("common start", 0, int(c.Duration/4)))
 	for range d.Int("flows", 1, 12) {
 		f := flow{From: d.Int("from", 0, hosts-1), To: d.Int("to", 0, hosts-1)}
 		if sink >= 0 && !d.chance("elsewhere", 25) {
@@ -306,7 +306,7 @@ func (c *testCase) drawFlows(d chooser) {
 		}
 		switch d.Int("start's kind", 0, 2) {
 		case 1:
-			f.Start = together
+			f.Start = start
 		case 2:
 			f.Start = vtime.Time(d.Int("start", 0, int(c.Duration/2)))
 		}
@@ -365,7 +365,7 @@ func (c *testCase) drawOwn(d chooser) {
 	}
 }
 
-// runnable says whether the case is one that users can run.
+// runnable reports whether the case is one that users can run.
 func (c *testCase) runnable() bool {
 	s, err := c.scenario()
 	if err != nil {
@@ -468,7 +468,7 @@ func (c *testCase) drawOthers(d chooser) {
 	}
 }
 
-// drawSetting is a value of a setting's kind.
+// drawSetting returns a value of a setting's kind.
 func drawSetting(d chooser, s *keys.Key) string {
 	switch s.Kind() {
 	case schema.Choice, schema.Flag:
@@ -487,7 +487,7 @@ func drawSetting(d chooser, s *keys.Key) string {
 	return fmt.Sprint(d.Int(s.Name, 0, 7)) // a priority, or a list of one
 }
 
-// resolves says whether the constants can be, for every flow.
+// resolves reports whether the constants are valid for every flow.
 func (c *testCase) resolves() bool {
 	given := map[string]string{}
 	for _, k := range c.Constants {

@@ -34,7 +34,7 @@ func minimise(c *testCase, limit time.Duration, fails func(*testCase) bool) *tes
 	return c
 }
 
-// sound says whether the flows fit the fabric and the run.
+// sound reports whether the flows fit the fabric and the run.
 func (c *testCase) sound() bool {
 	for _, f := range c.Flows {
 		if max(f.From, f.To) >= len(c.Fabric.Hosts) || f.From == f.To || f.Start >= c.Duration {
@@ -51,7 +51,7 @@ func (c *testCase) sound() bool {
 		c.faultsFit()
 }
 
-// faultsFit says whether the faults' places are of the fabric and their flows can repair what they lose.
+// faultsFit reports whether the faults' locations exist in the fabric and their flows can repair their losses.
 func (c *testCase) faultsFit() bool {
 	if (len(c.Faults) > 0 || c.Switch.PFC.Watchdog.On()) && c.Host.RetransmitTimeout == 0 || c.waitsForEver() {
 		return false
@@ -68,7 +68,7 @@ func (c *testCase) faultsFit() bool {
 	return true
 }
 
-// linked says whether a link by the name of a fault's is there.
+// linked reports whether the link of a fault exists.
 func (f *fabric) linked(name string) bool {
 	for i, h := range f.Hosts {
 		if fmt.Sprintf("h%d:s%d", i, h.Switch) == name {
@@ -78,7 +78,7 @@ func (f *fabric) linked(name string) bool {
 	return slices.ContainsFunc(f.Trunks, func(t trunk) bool { return fmt.Sprintf("s%d:s%d", t.A, t.B) == name })
 }
 
-// smallerCases are steps towards a smaller case, the largest first. A step says whether it applies.
+// smallerCases returns steps towards a smaller case, the largest first. A step says whether it applies.
 func smallerCases(c *testCase) []func(*testCase) bool {
 	var steps []func(*testCase) bool
 	step := func(f func(*testCase) bool) { steps = append(steps, f) }
@@ -200,7 +200,7 @@ func smallerCases(c *testCase) []func(*testCase) bool {
 	return steps
 }
 
-// smallerFabrics are steps towards a smaller and simpler fabric.
+// smallerFabrics returns steps towards a smaller and simpler fabric.
 func smallerFabrics(c *testCase) []func(*testCase) bool {
 	var steps []func(*testCase) bool
 	step := func(f func(*testCase)) { steps = append(steps, func(c *testCase) bool { f(c); return true }) }
@@ -263,7 +263,7 @@ func (c *testCase) removeHost(h int) bool {
 	return true
 }
 
-// connectedWithout says whether the switches hang together without trunk t.
+// connectedWithout reports whether the switches stay connected without trunk t.
 func (f *fabric) connectedWithout(t int) bool {
 	reached := map[int]bool{0: true}
 	for range f.Buffers {

@@ -22,8 +22,8 @@ var (
 	ip2       = Addr{10, 0, 0, 2}
 )
 
-// exampleData and exampleBack are the flow of testdata/wire.py and its way back. (The script sends both to the same
-// MAC.)
+// exampleData and exampleBack describe the flow of testdata/wire.py and its opposite direction. (The script sends both
+// to the same MAC.)
 var (
 	exampleData = FlowParams{
 		SrcMAC: hostMAC, DstMAC: switchMAC, Src: ip1, Dst: ip2, SrcPort: 49153, DestQP: 0x12, TOS: 0x02,
@@ -74,7 +74,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// dirty is a buffer in which nothing may be taken for zero.
+// dirty returns a buffer without zeros, to detect unwritten bytes.
 func dirty() []byte { return bytes.Repeat([]byte{0xee}, MaxFrame+64) }
 
 // TestWireCapture builds wire.pcap again, by a script that was written from the standards.
@@ -165,7 +165,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// connectX is a CNP sent by a ConnectX-4 Lx (scapy, test/contrib/roce.uts).
+// connectX holds a CNP sent by a ConnectX-4 Lx (scapy, test/contrib/roce.uts).
 const connectX = "e41d2dab2bc27cfe90643b32 0800 45c2003c718c4000401191610a0011010a001201 000012b700280000 " +
 	"8100ffff40000118 00000000 00*16 82fd002a"
 
@@ -190,7 +190,7 @@ func TestICRCKnownAnswer(t *testing.T) {
 	}
 }
 
-// scapy6 is a packet over IPv6 with a flow label that scapy built, without its Ethernet header (test/contrib/roce.uts).
+// scapy6 holds a packet over IPv6 with a flow label that scapy built, without its Ethernet header (test/contrib/roce.uts).
 const scapy6 = "6e21face 002c11ff 20220000000000000000000000001023 20230000000000000000000000001024 c00012b7002c0000 " +
 	"2460ffff000000d300cf1710 4630818be28935d90e9a95505401be885e500000 3e5b743b"
 

@@ -72,7 +72,7 @@ func TestTrimKeepsDemand(t *testing.T) {
 			if sum, ok := p.Demand(); !ok || sum != 77 {
 				t.Errorf("%v over %v: %d, %t", op, v, sum, ok)
 			}
-			if _, again := Trimmable(frame[:n]); again {
+			if _, trimmable := Trimmable(frame[:n]); trimmable {
 				t.Errorf("%v over %v is trimmed twice", op, v)
 			}
 		}

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ParseHeaders says of what a pool of headers keeps of a frame what Parse says of the whole frame.
+// TestParseHeadersAgreesWithParse: ParseHeaders of the bytes that a pool of headers keeps gives the result of Parse of
+// the whole frame.
 func TestParseHeadersAgreesWithParse(t *testing.T) {
 	params := FlowParams{
 		Src: Addr{10, 0, 0, 1}, Dst: Addr{10, 0, 0, 2}, SrcPort: 0xc001, DestQP: 77, TOS: DataTOS(3, CE),

@@ -19,7 +19,7 @@ const (
 		"1f000001 2b03 25bcd1501e8400c8 400000100001ffff 00*24 dc602e9c"
 )
 
-// intStamps are what the two switches of int.py write.
+// intStamps lists the telemetry of the two switches of int.py.
 var intStamps = []struct {
 	id  uint16
 	hop INTHop

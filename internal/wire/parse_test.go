@@ -50,7 +50,7 @@ func TestParseTruncated(t *testing.T) {
 	}
 }
 
-// TestParseEdges are frames that nearly are ours.
+// TestParseEdges parses frames that are almost pausenet's.
 func TestParseEdges(t *testing.T) {
 	const ip, udp, bth = EthernetLen, EthernetLen + IPv4Len, EthernetLen + IPv4Len + UDPLen
 	set := func(off int, b ...byte) func([]byte) []byte {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// machine is a simulated one: what phases of 100 events take on it by one worker and by several, by the clock and of
-// the processors' time.
+// machine simulates a machine: the elapsed time and processor time of phases of 100 events with one worker and with
+// several.
 type machine struct {
 	one, several func() (took, used time.Duration)
 
@@ -34,7 +34,7 @@ func (m *machine) drive(p *pace, phases int) (part, longer float64) {
 	return part / float64(phases), float64(m.now-from) / float64(min(m.byOne, m.bySeveral))
 }
 
-// quiet is a machine with no other work; used says whether it tells of processors' time.
+// quiet returns a machine with no other work. used sets whether it reports processor time.
 func quiet(one, several time.Duration, used bool) *machine {
 	always := func(d, of time.Duration) func() (took, used time.Duration) {
 		if !used {

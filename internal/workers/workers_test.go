@@ -93,7 +93,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// BenchmarkDo is what it costs to have two workers do nothing.
+// BenchmarkDo measures the cost of two workers that do nothing.
 func BenchmarkDo(b *testing.B) {
 	c := workers.New(2)
 	defer c.Close()

@@ -27,12 +27,12 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 	t.Run("selective repeat", func(t *testing.T) {
 		e := steadyState(t, lossy)
-		again := int64(0)
+		retransmitted := int64(0)
 		for i := range e.Flows() {
-			again += e.Flows()[i].Retransmitted()
+			retransmitted += e.Flows()[i].Retransmitted()
 		}
-		if e.Dropped < 1000 || again < 1_000_000 || e.NIC(0).OutOfOrder < 1000 {
-			t.Errorf("%d frames dropped, %d bytes sent again, %d packets out of order: too few to tell", e.Dropped, again,
+		if e.Dropped < 1000 || retransmitted < 1_000_000 || e.NIC(0).OutOfOrder < 1000 {
+			t.Errorf("%d frames dropped, %d bytes sent again, %d packets out of order: too few to tell", e.Dropped, retransmitted,
 				e.NIC(0).OutOfOrder)
 		}
 	})
@@ -48,7 +48,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	})
 }
 
-// steady is a star of unbounded flows into one host, under DCON, with other settings if set makes some; run drives it
+// steady returns a star of unbounded flows into one host, under DCON, with other settings if set makes some; run drives it
 // until a time.
 func steady(
 	t testing.TB, set func(*switchagent.Settings, *hostagent.Settings),
@@ -117,7 +117,7 @@ func steadyState(t *testing.T, set func(*switchagent.Settings, *hostagent.Settin
 	return e
 }
 
-// BenchmarkHop is what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of
+// BenchmarkHop measures what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of
 // virtual time.
 func BenchmarkHop(b *testing.B) {
 	e, run := steady(b, nil)

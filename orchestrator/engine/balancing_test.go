@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// fourWays is two leaves with four spines between them, one of which may be farther than the others.
+// fourWays describes two leaves with four spines between them, one of which may be farther than the others.
 const fourWays = `
 nodes:
   - {name: h0..h3, kind: host}
@@ -25,7 +25,7 @@ links:
   - {from: l1, to: s3, rate: 40Gbps, delay: 1us}
 `
 
-// uplinks are the data frames that l0 has sent to each spine.
+// uplinks returns the data frames that l0 has sent to each spine.
 func (l *lab) uplinks() (frames [4]int64) {
 	for i, s := range []string{"s0", "s1", "s2", "s3"} {
 		frames[i] = l.TxFrames(l.port("l0", s))

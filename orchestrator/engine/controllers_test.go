@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// lapse is a controller whose rate is no number for a while, or for good.
+// lapse represents a controller whose rate is no number for a while, or for good.
 type lapse struct {
 	cc.Controller
 	from, back, now vtime.Time
@@ -78,25 +78,25 @@ func TestMisledFlows(t *testing.T) {
 		if e.OpenFlows() != 1 || e.ControlErrors() != 1 {
 			t.Errorf("%d flows have not ended, %d for their controllers", e.OpenFlows(), e.ControlErrors())
 		}
-		var said []string
+		var texts []string
 		for _, v := range e.Check() {
-			said = append(said, v.String())
+			texts = append(texts, v.String())
 		}
 		want := []string{
 			"controllers say what can be sent: mine, flow 2 (h2 to h6) at 10.",
 			"controllers say what can be sent: mine, flow 3 (h3 to h6) at 20.",
 			"controllers say what can be sent: mine, flow 0 (h0 to h6) at 31.",
 		}
-		if len(said) != len(want) {
-			t.Fatalf("live: %t: %q", live, said)
+		if len(texts) != len(want) {
+			t.Fatalf("live: %t: %q", live, texts)
 		}
 		for i := range want {
-			if !strings.HasPrefix(said[i], want[i]) || !strings.Contains(said[i], "us: a rate of NaN bps") {
-				t.Errorf("live: %t: %q, want %q", live, said[i], want[i])
+			if !strings.HasPrefix(texts[i], want[i]) || !strings.Contains(texts[i], "us: a rate of NaN bps") {
+				t.Errorf("live: %t: %q, want %q", live, texts[i], want[i])
 			}
 		}
-		if !strings.HasSuffix(said[2], "; and of 2 more") {
-			t.Errorf("live: %t: %q", live, said[2])
+		if !strings.HasSuffix(texts[2], "; and of 2 more") {
+			t.Errorf("live: %t: %q", live, texts[2])
 		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 const twoHosts = "delay: 1us\nstar: {hosts: 2, rate: 40Gbps}"
 
-// model is how long a flow of full packets takes between two hosts of one switch, by nothing but arithmetic: its
-// packets leave one after the other, at a rate that may change at a time, and are stored and forwarded once. Ethernet's
-// framing: 24 B beside a frame.
+// model computes how long a flow of full packets takes between two hosts of one switch. Its packets leave one after the
+// other, at a rate that may change at a time, and are stored and forwarded once. Ethernet's framing takes 24 B beside a
+// frame.
 type model struct {
 	packets    int
 	delay      vtime.Time
@@ -310,12 +310,12 @@ func TestCreditsAfterAllMessagesAreLost(t *testing.T) {
 			s.FlowControl, s.CBFC.Buffer, h.RetransmitTimeout = switchagent.FlowCBFC, 60*units.KB, 5*vtime.Millisecond
 		})
 	l.send("h0", "h1", 1_000_000, 0, 0)
-	told := l.port("s0", "h0")
-	l.at(0, func() error { return l.SetLoss(told, 1) })
-	l.at(vtime.Millisecond, func() error { return l.SetLoss(told, 0) })
+	port := l.port("s0", "h0")
+	l.at(0, func() error { return l.SetLoss(port, 1) })
+	l.at(vtime.Millisecond, func() error { return l.SetLoss(port, 0) })
 	l.run(0)
-	if l.ports[told].fault.lostCredits < 10 {
-		t.Errorf("%d messages were lost in a millisecond", l.ports[told].fault.lostCredits)
+	if l.ports[port].fault.lostCredits < 10 {
+		t.Errorf("%d messages were lost in a millisecond", l.ports[port].fault.lostCredits)
 	}
 }
 

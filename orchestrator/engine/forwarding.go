@@ -314,11 +314,11 @@ func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flo
 		return nil
 	}
 	for walk := want&ebpf.WantWalk != 0; walk; {
-		again, err := w.trigger(&w.ports[egress], ebpf.TriggerWalk, 0)
+		more, err := w.trigger(&w.ports[egress], ebpf.TriggerWalk, 0)
 		if err != nil {
 			return err
 		}
-		walk = again&ebpf.WantWalk != 0
+		walk = more&ebpf.WantWalk != 0
 	}
 	if want&ebpf.WantFlow != 0 {
 		if _, err := w.trigger(&w.ports[egress], ebpf.TriggerFlow, flow); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// newGrantLab is a star of 100 Gb/s whose hosts can send by grants, with ECN as pausenet's switches have it.
+// newGrantLab returns a star of 100 Gb/s whose hosts can send by grants, with ECN as pausenet's switches have it.
 func newGrantLab(t testing.TB, hosts int, set func(*switchagent.Settings, *hostagent.Settings)) *lab {
 	return newLab(t, fmt.Sprintf("rate: 100Gbps\ndelay: 1us\nstar: {hosts: %d}", hosts),
 		labOptions{both: func(s *switchagent.Settings, h *hostagent.Settings) {
@@ -145,15 +145,15 @@ func TestGrantsUnderLoss(t *testing.T) {
 					l.at(0, func() error { return l.SetLoss(port, 0.05) })
 				}
 				l.run(0)
-				var requests, again int64
+				var requests, retransmitted int64
 				for i := range 10 {
 					requests += l.NIC(i).RequestsSent
 				}
 				for i := range l.Flows() {
-					again += l.Flows()[i].Retransmitted()
+					retransmitted += l.Flows()[i].Retransmitted()
 				}
-				if requests == 0 || again == 0 || l.Dropped == 0 {
-					t.Errorf("%d requests, %d bytes sent again, %d frames lost", requests, again, l.Dropped)
+				if requests == 0 || retransmitted == 0 || l.Dropped == 0 {
+					t.Errorf("%d requests, %d bytes sent again, %d frames lost", requests, retransmitted, l.Dropped)
 				}
 			})
 		}

@@ -102,19 +102,19 @@ func TestHeadroomOfPausedAnswers(t *testing.T) {
 			l.send(fmt.Sprintf("h%d", i), "h0", 300_000, 0, 0)
 		}
 		drain(l)
-		said := ""
+		details := ""
 		for _, broken := range l.Check() {
 			if broken.Location == l.plan.Ports[l.port("s0", "h1")].Name {
-				said += broken.Detail
+				details += broken.Detail
 			}
 		}
-		if !strings.Contains(said, c.want) {
-			t.Errorf("headroom %v: %q, want %q", c.headroom, said, c.want)
+		if !strings.Contains(details, c.want) {
+			t.Errorf("headroom %v: %q, want %q", c.headroom, details, c.want)
 		}
 	}
 }
 
-// So is that for a buffer that does not hold what XOFF and headroom let in.
+// TestBufferRemedy: the remedy for a buffer smaller than XOFF and headroom works.
 func TestBufferRemedy(t *testing.T) {
 	incast := func(buffer units.Bytes) *lab {
 		l := newFaultLab(t, "name: t\nrate: 40Gbps\nstar: {hosts: 4}\n",

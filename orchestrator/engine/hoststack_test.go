@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// programs is a fabric with programs on its hosts, driven in virtual time, on the wasm plane.
+// programs represents a fabric with programs on its hosts, driven in virtual time, on the wasm plane.
 type programs struct {
 	testing.TB
 	*Engine
@@ -78,7 +78,7 @@ func (p *programs) drive() {
 	}
 }
 
-// delivered is what has gone up each host's stack.
+// delivered returns the frames delivered to each host's stack.
 func (p *programs) delivered() (frames []int64) {
 	for i := range p.plan.Interfaces {
 		frames = append(frames, p.HostStack(i).Delivered.Frames)
@@ -86,7 +86,7 @@ func (p *programs) delivered() (frames []int64) {
 	return frames
 }
 
-// datagram is UDP from a host of the fabric.
+// datagram returns UDP from a host of the fabric.
 func (p *programs) datagram(from string, to wire.Addr, tos, ttl uint8, n int) []byte {
 	f := make([]byte, n)
 	wire.Ethernet(f).SetType(wire.EtherTypeIPv4)
@@ -118,7 +118,8 @@ func (p *programs) want(what string, want ...int64) {
 
 const square = "leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}"
 
-// What is for all gets to every other host once, however many ways there are, also as links go and come.
+// TestFloodReachesAllOnce: a broadcast reaches every other host once, on any number of paths, also as links go down and
+// up.
 func TestFloodReachesAllOnce(t *testing.T) {
 	p := newPrograms(t, square, nil)
 	p.send("h0", p.multicast("h0", 0, 300))
@@ -155,7 +156,7 @@ func TestFloodKeepsToItsPlane(t *testing.T) {
 	p.want("multicast", 0, 1, 0, 0) // interfaces: the first ports, then the second
 }
 
-// Who is in a group is nobody's business until a host asks.
+// TestMembershipReports: switches flood membership reports only once a host has sent a query.
 func TestMembershipReports(t *testing.T) {
 	p := newPrograms(t, square, nil)
 	igmp := func(from string, kind byte) []byte {
@@ -288,7 +289,7 @@ func TestAnyProgramsFrames(t *testing.T) {
 	}
 }
 
-// anyFrame is a frame of some kind from one host to another, some of its bytes changed.
+// anyFrame returns a frame of some kind from one host to another, some of its bytes changed.
 func (p *programs) anyFrame(r *rand.Rand, from, to string) []byte {
 	n := 60 + r.IntN(1455)
 	dst := wire.Addr(p.plan.NodeByName(to).Addr.As4())

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lab is a fabric with an engine on it, and what was seen there. It is on the wasm plane, which needs no root: that the
-// kernel plane does the same to each frame is tested by the built-in scenarios and by package planefuzz.
+// lab holds a fabric with an engine, and records its events. It uses the wasm plane, which needs no root. The built-in
+// scenarios and package planefuzz test that the kernel plane does the same to each frame.
 type lab struct {
 	testing.TB
 	*Engine
@@ -34,7 +34,7 @@ type lab struct {
 	sent   map[[2]int]uint64 // PAUSEs, by port and priority
 }
 
-// pfcFrame is a PAUSE or RESUME as it leaves a port.
+// pfcFrame describes a PAUSE or RESUME as it leaves a port.
 type pfcFrame struct {
 	at       vtime.Time
 	port     int
@@ -42,7 +42,7 @@ type pfcFrame struct {
 	pause    bool
 }
 
-// labOptions are what a test changes.
+// labOptions holds the settings that a test changes.
 type labOptions struct {
 	sw      func(*switchagent.Settings)
 	host    func(*hostagent.Settings)
@@ -96,7 +96,7 @@ func newLab(t testing.TB, topology string, o labOptions) *lab {
 	return l
 }
 
-// newEngine is an engine that cannot fail to be made.
+// newEngine returns an engine, and panics on an error.
 func newEngine(t testing.TB, c Config) *Engine {
 	t.Helper()
 	e, err := New(c)
@@ -141,16 +141,16 @@ func openPlane(t testing.TB, name string, plan *topologies.Plan, features plane.
 	return opened
 }
 
-// FlowDone is told by the engine.
+// FlowDone is called by the engine.
 func (l *lab) FlowDone(vtime.Time, int) {}
 
 // PFCReceived implements Observer.
 func (l *lab) PFCReceived(PFCArrival) {}
 
-// FaultEvent is told by the engine.
+// FaultEvent is called by the engine.
 func (l *lab) FaultEvent(ev FaultEvent) { l.events = append(l.events, ev) }
 
-// PFC is told by the engine.
+// PFC is called by the engine.
 func (l *lab) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	l.pfc = append(l.pfc, pfcFrame{now, port, priority, pause})
 	if !pause {
@@ -223,13 +223,13 @@ func (l *lab) drive(until vtime.Time) {
 	}
 }
 
-// fct is how long a flow took.
+// fct returns a flow's completion time.
 func (l *lab) fct(flow int) vtime.Time {
 	f := &l.Flows()[flow]
 	return f.Finished - f.Start
 }
 
-// passage is a frame on the wire into a port.
+// passage describes a frame on the wire into a port.
 type passage struct {
 	left, arrived vtime.Time // left: when its serialisation began
 	wire.Packet
@@ -256,7 +256,7 @@ func (l *lab) watch(into int) *[]passage {
 	return seen
 }
 
-// eventAt is when the n-th event of a kind was; vtime.Never if there are fewer.
+// eventAt returns the time of the n-th event of a kind; vtime.Never if there are fewer.
 func (l *lab) eventAt(kind string, n int) vtime.Time {
 	for _, ev := range l.events {
 		if ev.Kind == kind {
@@ -273,7 +273,7 @@ func (l *lab) at(when vtime.Time, fault func() error) {
 	l.At(when, func(vtime.Time) error { return fault() })
 }
 
-// lost is the frames that faults cost for a reason.
+// lost returns the number of frames lost to faults for a reason.
 func (l *lab) lost(why Loss) int64 { return l.Lost()[why].Frames }
 
 // timeout has flows repair what is lost.
@@ -281,7 +281,7 @@ func timeout(after vtime.Time) func(*switchagent.Settings, *hostagent.Settings) 
 	return func(_ *switchagent.Settings, h *hostagent.Settings) { h.RetransmitTimeout = after }
 }
 
-// bytesOf is n as settings have it.
+// bytesOf returns n in the notation of settings.
 func bytesOf(n int64) units.Bytes { return units.Bytes(n) }
 
 // rtts keeps RTT samples.

@@ -26,33 +26,33 @@ func TestPartitionsChangeNothing(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			faults := seed >= 8
-			apart, together := oddFabric(t, seed, false, faults), oddFabric(t, seed, true, faults)
-			if apart.partitions < 4 || together.partitions != 1 {
-				t.Fatalf("%d and %d partitions", apart.partitions, together.partitions)
+			apart, undivided := oddFabric(t, seed, false, faults), oddFabric(t, seed, true, faults)
+			if apart.partitions < 4 || undivided.partitions != 1 {
+				t.Fatalf("%d and %d partitions", apart.partitions, undivided.partitions)
 			}
 			if len(apart.pfc) == 0 {
 				t.Error("no PAUSE: the test tests little")
 			}
-			if !slices.Equal(apart.pfc, together.pfc) {
-				t.Errorf("PFC frames differ: %d and %d", len(apart.pfc), len(together.pfc))
+			if !slices.Equal(apart.pfc, undivided.pfc) {
+				t.Errorf("PFC frames differ: %d and %d", len(apart.pfc), len(undivided.pfc))
 			}
-			if len(apart.came) == 0 || !slices.Equal(apart.came, together.came) {
-				t.Errorf("PFC frames that came differ, or what they found: %d and %d", len(apart.came), len(together.came))
+			if len(apart.came) == 0 || !slices.Equal(apart.came, undivided.came) {
+				t.Errorf("PFC frames that came differ, or what they found: %d and %d", len(apart.came), len(undivided.came))
 			}
 			if !slices.IsSortedFunc(apart.pfc, func(a, b pfcDeparture) int { return int(a.at - b.at) }) {
 				t.Error("the observer was not told in order")
 			}
-			if !slices.Equal(apart.ended, together.ended) {
-				t.Errorf("flows ended %v, together %v", apart.ended, together.ended)
+			if !slices.Equal(apart.ended, undivided.ended) {
+				t.Errorf("flows ended %v, together %v", apart.ended, undivided.ended)
 			}
-			if !reflect.DeepEqual(apart.registers, together.registers) {
+			if !reflect.DeepEqual(apart.registers, undivided.registers) {
 				t.Error("the ports' registers differ")
 			}
 		})
 	}
 }
 
-// outcome is what a run of oddFabric came to.
+// outcome holds the results of a run of oddFabric.
 type outcome struct {
 	partitions int
 	pfc        []pfcDeparture
@@ -61,21 +61,21 @@ type outcome struct {
 	registers  any
 }
 
-// PFCReceived is told by the engine.
+// PFCReceived is called by the engine.
 func (o *outcome) PFCReceived(c PFCArrival) { o.came = append(o.came, c) }
 
-// FlowDone is told by the engine.
+// FlowDone is called by the engine.
 func (o *outcome) FlowDone(now vtime.Time, flow int) {
 	o.ended = append(o.ended, fmt.Sprint(flow, int64(now)))
 }
 
-// PFC is told by the engine.
+// PFC is called by the engine.
 func (o *outcome) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	o.pfc = append(o.pfc, pfcDeparture{now, int32(port), priority, pause})
 }
 
 // oddFabric runs random flows under DCQCN over leaves and spines whose cables all differ in delay by odd times.
-func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
+func oddFabric(t *testing.T, seed uint64, undivided, faults bool) *outcome {
 	random := rand.New(rand.NewPCG(seed, 1))
 	topology := "name: odd\nrate: 25Gbps\nnodes: [{name: [l0..l2, s0..s1], kind: switch}, {name: h0..h8, kind: host}]\nlinks:\n"
 	cable := func(a, b string) {
@@ -108,7 +108,7 @@ func oddFabric(t *testing.T, seed uint64, together, faults bool) *outcome {
 		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, 5), Hosts: &host, Seed: seed,
 		Observer: o,
 	})
-	if together {
+	if undivided {
 		unite(e)
 	}
 	spec, err := cc.Lookup("dcqcn")

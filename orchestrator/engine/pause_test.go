@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// departures are when the data frames among seen left.
+// departures returns the departure times of the data frames in seen.
 func departures(seen []passage) []vtime.Time {
 	var left []vtime.Time
 	for i := range seen {

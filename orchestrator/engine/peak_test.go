@@ -10,10 +10,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// fullFrame is a full data packet's frame, the bound's "MTU".
+// fullFrame holds a full data packet's frame, the bound's "MTU".
 var fullFrame = dataBytes(mtuBytes, false)
 
-// countedFull is what it counts in a switch's buffer.
+// countedFull holds its size in a switch's buffer.
 func countedFull(framing string) int64 {
 	if framing == "ns3" {
 		return fullFrame - 10
@@ -21,7 +21,7 @@ func countedFull(framing string) int64 {
 	return fullFrame
 }
 
-// peakBound is how far an ingress account may pass XOFF: 2*delay*C + 2 MTU + one frame.
+// peakBound limits how far an ingress account may pass XOFF: 2*delay*C + 2 MTU + one frame.
 func peakBound(framing string, gigabits, delayNS int64) (inFlight, bound int64) {
 	inFlight = 2 * delayNS * gigabits / 8
 	return inFlight, inFlight + 2*countedFull(framing) + countedFull(framing)

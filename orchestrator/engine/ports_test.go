@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// twoRails are hosts with a port at each of two switches, of 100 and 25 Gb/s.
+// twoRails describes hosts with a port at each of two switches, of 100 and 25 Gb/s.
 const twoRails = `delay: 2us
 nodes: [{name: s0..s1, kind: switch}, {name: h0..h3, kind: host}]
 links: [{from: h0..h3, to: s0, rate: 100Gbps}, {from: h0..h3, to: s1, rate: 25Gbps}]`

@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// deaf is a plane whose pipelines make nothing of a PAUSE into a port from the given time on: what a changed program
-// would leave in the registers, and say of the pass.
+// deaf implements a plane whose pipelines ignore a PAUSE into a port from the given time on. It leaves the registers
+// and pass results of such a program.
 type deaf struct {
 	plane.Plane
 	port int

@@ -43,20 +43,20 @@ func TestGoBackN(t *testing.T) {
 			t.Errorf("flow %d: %d of %d bytes were delivered; after the end it is %+v", i, f.Delivered(), size, f)
 		}
 		// What left the host again, counted on the wire.
-		again, high := int64(0), int64(-1)
+		retransmitted, high := int64(0), int64(-1)
 		for _, p := range *sent[i] {
 			if p.Kind != wire.KindData {
 				continue
 			}
 			if int64(p.PSN) <= high {
-				again += int64(p.Payload)
+				retransmitted += int64(p.Payload)
 			}
 			high = max(high, int64(p.PSN))
 		}
-		if f.Retransmitted() != again || high != size/mtuBytes-1 {
-			t.Errorf("flow %d: %d bytes are said to be sent again, %d were; last PSN %d", i, f.Retransmitted(), again, high)
+		if f.Retransmitted() != retransmitted || high != size/mtuBytes-1 {
+			t.Errorf("flow %d: %d bytes are said to be sent again, %d were; last PSN %d", i, f.Retransmitted(), retransmitted, high)
 		}
-		if again > 0 {
+		if retransmitted > 0 {
 			repaired++
 		}
 		// A NAK is a sequence error and names the packet that is missing: that one is sent next.

@@ -89,16 +89,16 @@ func TestTrimming(t *testing.T) {
 		if trimmed == 0 || l.Dropped != 0 || l.NIC(0).Trimmed != trimmed {
 			t.Errorf("recovery %d: %d trimmed, %d came so, %d dropped", recovery, trimmed, l.NIC(0).Trimmed, l.Dropped)
 		}
-		again := int64(0)
+		retransmitted := int64(0)
 		for i := range l.Flows() {
 			f := &l.Flows()[i]
-			again += f.Retransmitted()
+			retransmitted += f.Retransmitted()
 			if f.Delivered() != size {
 				t.Errorf("recovery %d, flow %d: %d of %d delivered", recovery, i, f.Delivered(), size)
 			}
 		}
-		if recovery == hostagent.SelectiveRepeat && (again != trimmed*mtuBytes || l.NIC(1).Timeouts != 0) {
-			t.Errorf("%d bytes again for %d trimmed packets", again, trimmed)
+		if recovery == hostagent.SelectiveRepeat && (retransmitted != trimmed*mtuBytes || l.NIC(1).Timeouts != 0) {
+			t.Errorf("%d bytes again for %d trimmed packets", retransmitted, trimmed)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestTrimming(t *testing.T) {
 // arriving frame is; NDP's coin has both share the cuts, and end together (Handley et al., SIGCOMM 2017, section 3.1).
 func TestTrimPhase(t *testing.T) {
 	const size = 400_000
-	for victim, together := range map[switchagent.TrimVictim]bool{
+	for victim, fair := range map[switchagent.TrimVictim]bool{
 		switchagent.TrimArriving: false,
 		switchagent.TrimCoin:     true,
 	} {
@@ -121,7 +121,7 @@ func TestTrimPhase(t *testing.T) {
 		a, b := l.send("h1", "h0", size, 0, 40*units.Gbps), l.send("h2", "h0", size, 0, 40*units.Gbps)
 		l.run(0)
 		first, last := min(l.fct(a), l.fct(b)), max(l.fct(a), l.fct(b))
-		if got := float64(last) < 1.1*float64(first); got != together || l.Dropped != 0 || l.NIC(0).Trimmed == 0 {
+		if got := float64(last) < 1.1*float64(first); got != fair || l.Dropped != 0 || l.NIC(0).Trimmed == 0 {
 			t.Errorf("victim %v: %v and %v, %d dropped, %d trimmed", victim, first, last, l.Dropped, l.NIC(0).Trimmed)
 		}
 	}

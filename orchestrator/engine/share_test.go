@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// jain is Jain's index of fairness: 1 for equal shares, 1/n if one takes all.
+// jain returns Jain's index of fairness: 1 for equal shares, 1/n if one takes all.
 func jain(shares []int64) float64 {
 	var sum, squares float64
 	for _, s := range shares {

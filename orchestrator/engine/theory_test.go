@@ -35,7 +35,7 @@ func lineBytes(framing string, frame int64) int64 {
 	return max(frame, 60) + 24
 }
 
-// framesOf are the line bytes of a flow's data frames.
+// framesOf returns the line bytes of a flow's data frames.
 func framesOf(framing string, size int64) []int64 {
 	var frames []int64
 	for at := int64(0); at < size; at += mtuBytes {
@@ -44,7 +44,7 @@ func framesOf(framing string, size int64) []int64 {
 	return frames
 }
 
-// aloneFCT is the time a lone flow takes over links of one rate: the longest way through the lattice of frames and
+// aloneFCT returns the time a lone flow takes over links of one rate: the longest way through the lattice of frames and
 // links is all frames over one link, and the longest of them over the others. Then the last ACK comes back.
 func aloneFCT(framing string, size int64, gigabits int64, links int64, delay vtime.Time) vtime.Time {
 	frames := framesOf(framing, size)

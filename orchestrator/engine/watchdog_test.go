@@ -28,7 +28,7 @@ func storms(dog switchagent.Watchdog) func(*switchagent.Settings, *hostagent.Set
 	}
 }
 
-// stormAt is when an injected storm that begins at 100 us is felt by the switch: when its first PAUSE has arrived.
+// stormAt returns when the switch notices an injected storm that starts at 100 us: at the arrival of its first PAUSE.
 const stormAt = 100*vtime.Microsecond + (60+24)*200 + vtime.Microsecond
 
 // TestInjectedStorm: a host's PAUSEs stop what is for it and, through its switches, what is for others; when they end

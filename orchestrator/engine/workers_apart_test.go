@@ -15,8 +15,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// workersRun is a run of six flows between three leaves, of the sizes and under the controllers that prepare gives
-// them.
+// workersRun runs six flows between three leaves, with the sizes and controllers that prepare sets.
 func workersRun(t *testing.T, workers int, drain vtime.Time, watch Watch,
 	prepare func(e *Engine, flow int, f *FlowConfig),
 ) *Engine {
@@ -86,7 +85,7 @@ func TestWorkersComeToRest(t *testing.T) {
 	}
 }
 
-// culprit is a congestion control that breaks an invariant with each ACK.
+// culprit represents a congestion control that breaks an invariant with each ACK.
 type culprit struct {
 	cc.Controller
 	breaks func(now vtime.Time)

@@ -21,12 +21,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// eager is a pool that finds any number of events worth a worker.
+// eager implements a pool that finds any number of events worth a worker.
 type eager struct{ *workers.Pool }
 
 func (e eager) Useful(int, int) int { return e.Size() }
 
-// apart is a pool whose workers each drive their own share, from its end: so every worker has something to do, however
+// apart implements a pool whose workers each drive their own share, from its end: so every worker has something to do, however
 // slow the machine is, and partitions are driven in another order than by one.
 type apart int
 
@@ -48,7 +48,7 @@ func (apart) Do(_ int, shares [][]int32, drive func(worker int, partition int32)
 	all.Wait()
 }
 
-// workerFabrics are fabrics with partitions of two kinds, and of more.
+// workerFabrics lists fabrics with partitions of two kinds, and of more.
 var workerFabrics = []string{
 	"leafspine: {spines: 3, leaves: 4, hosts_per_leaf: 3}",
 	"fattree: {k: 4}",
@@ -60,7 +60,7 @@ links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, t
   {from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s3}, {from: s3, to: s4}, {from: s4, to: s0}, {from: s0, to: s2, delay: 3us}]`,
 }
 
-// workersCase is a run under random traffic.
+// workersCase describes a run under random traffic.
 type workersCase struct {
 	seed       uint64
 	controller string
@@ -96,24 +96,24 @@ func TestWorkersChangeNothing(t *testing.T) {
 	}
 }
 
-// account is what an observer was told, in order.
-type account struct{ told []string }
+// callLog records an observer's calls, in order.
+type callLog struct{ calls []string }
 
-func (a *account) say(format string, args ...any) {
-	a.told = append(a.told, fmt.Sprintf(format, args...))
+func (a *callLog) record(format string, args ...any) {
+	a.calls = append(a.calls, fmt.Sprintf(format, args...))
 }
 
-func (a *account) FlowDone(now vtime.Time, flow int) { a.say("flow %d done at %d", flow, now) }
+func (a *callLog) FlowDone(now vtime.Time, flow int) { a.record("flow %d done at %d", flow, now) }
 
-func (a *account) FlowStarted(now vtime.Time, flow int) { a.say("flow %d started at %d", flow, now) }
+func (a *callLog) FlowStarted(now vtime.Time, flow int) { a.record("flow %d started at %d", flow, now) }
 
-func (a *account) PFC(now vtime.Time, port int, priority uint8, pause bool) {
-	a.say("PFC at %d: %d %d %v", now, port, priority, pause)
+func (a *callLog) PFC(now vtime.Time, port int, priority uint8, pause bool) {
+	a.record("PFC at %d: %d %d %v", now, port, priority, pause)
 }
 
-func (a *account) PFCReceived(c PFCArrival) { a.say("%+v", c) }
+func (a *callLog) PFCReceived(c PFCArrival) { a.record("%+v", c) }
 
-func (a *account) FaultEvent(f FaultEvent) { a.say("%+v", f) }
+func (a *callLog) FaultEvent(f FaultEvent) { a.record("%+v", f) }
 
 // run runs a case, and says all that there is to be seen of it.
 func (c *workersCase) run(t *testing.T, count int) []string {
@@ -157,7 +157,7 @@ func (c *workersCase) run(t *testing.T, count int) []string {
 			by = apart(count)
 		}
 	}
-	seen := &account{}
+	seen := &callLog{}
 	e := newEngine(t, Config{
 		Plan: plan, Plane: opened, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &host,
 		Features: features,
@@ -169,7 +169,7 @@ func (c *workersCase) run(t *testing.T, count int) []string {
 		c.addFaults(e, random)
 	}
 	for at := vtime.Time(0); at < vtime.Millisecond; at += 7 * vtime.Microsecond {
-		e.Call(at, func(now vtime.Time) { seen.say("at %d: %d %+v", now, e.Now(), e.Totals) })
+		e.Call(at, func(now vtime.Time) { seen.record("at %d: %d %+v", now, e.Now(), e.Totals) })
 	}
 	if err := e.Run(vtime.Millisecond, 20*vtime.Millisecond, nil); err != nil {
 		t.Fatal(err)
@@ -185,30 +185,30 @@ func (c *workersCase) run(t *testing.T, count int) []string {
 	if len(violations) > 0 && c.lossless && !c.faults {
 		t.Errorf("violations: %v", violations)
 	}
-	seen.say("now %d, fingerprint %s, %+v, open %d, lost %+v, messages %d", e.Now(), e.Fingerprint(), e.Totals,
+	seen.record("now %d, fingerprint %s, %+v, open %d, lost %+v, messages %d", e.Now(), e.Fingerprint(), e.Totals,
 		e.OpenFlows(), e.Lost(), e.CreditMessages())
-	seen.say("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.ControlErrors(),
+	seen.record("stopped %v, deadlocks %+v, misled %d, frames %d", e.StoppedFlows(), e.Deadlocks(), e.ControlErrors(),
 		e.pool.Out())
 	for _, v := range violations {
-		seen.say("%+v", v)
+		seen.record("%+v", v)
 	}
 	for i := range e.operations {
 		began, ended := e.Operation(i)
-		seen.say("operation %d: %d to %d", i, began, ended)
+		seen.record("operation %d: %d to %d", i, began, ended)
 	}
 	if done := len(e.operations) - e.OpenOperations(); done < 30 && c.lossless && !c.faults {
 		t.Errorf("%d operations of %d have ended", done, len(e.operations))
 	}
 	for i := range e.ports {
-		seen.say("port %d: %+v, lost %v, busy %d", i, e.state.Ports[i], e.LostAt(i), e.BusyTime(i))
+		seen.record("port %d: %+v, lost %v, busy %d", i, e.state.Ports[i], e.LostAt(i), e.BusyTime(i))
 	}
 	for i := range e.switches {
-		seen.say("switch %d: %+v", i, e.state.Switches[i])
+		seen.record("switch %d: %+v", i, e.state.Switches[i])
 	}
 	for i, n := range e.nics {
-		seen.say("NIC %d: %+v", i, n.Counters)
+		seen.record("NIC %d: %+v", i, n.Counters)
 	}
-	return seen.told
+	return seen.calls
 }
 
 // addFlows adds flows of all sizes, most of them to one host of two, and at last some that find the fabric at rest, and
@@ -320,7 +320,7 @@ func (c *workersCase) addFaults(e *Engine, random *rand.Rand) {
 	})
 }
 
-// faulty is a congestion control that panics some time.
+// faulty represents a congestion control that panics some time.
 type faulty struct {
 	cc.Controller
 	at vtime.Time

@@ -27,7 +27,7 @@ import (
 
 type file = tar.Header
 
-// packed is an archive of files; the text of each is its PAX record "text".
+// packed returns an archive of files; the text of each is its PAX record "text".
 func packed(t testing.TB, files ...file) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -97,7 +97,7 @@ func layers(t testing.TB) [][]byte {
 	}
 }
 
-// wantTree is what they come to.
+// wantTree lists the files that result from them.
 const wantTree = "bin bin/same=#! bin/tool=#! dev etc etc/kept=kept folder=a file link link/own=own var var/new=new"
 
 func tree(t testing.TB, root string) string {
@@ -126,7 +126,7 @@ func tree(t testing.TB, root string) string {
 	return strings.Join(all, " ")
 }
 
-// configOf is the configuration of an image with those layers.
+// configOf returns the configuration of an image with those layers.
 func configOf(architecture string, all [][]byte) []byte {
 	var ids []string
 	for _, l := range all {
@@ -142,7 +142,7 @@ func configOf(architecture string, all [][]byte) []byte {
 	return text
 }
 
-// saved is an archive as docker save wrote it before it wrote OCI layouts: the second layer's file is a link to one of
+// saved returns an archive as docker save wrote it before it wrote OCI layouts: the second layer's file is a link to one of
 // another image.
 func saved(t testing.TB, architecture string, tags ...string) []byte {
 	t.Helper()
@@ -163,7 +163,7 @@ func saved(t testing.TB, architecture string, tags ...string) []byte {
 	)
 }
 
-// layout are the files of an OCI layout with an index for two architectures, compressed layers and provenance.
+// layout returns the files of an OCI layout with an index for two architectures, compressed layers and provenance.
 func layout(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{"oci-layout": []byte(`{"imageLayoutVersion": "1.0.0"}`)}

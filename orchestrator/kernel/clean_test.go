@@ -26,7 +26,7 @@ import (
 // The test binary also plays the processes that the test needs: by name in this variable.
 const roleVariable = "PAUSENET_TEST_ROLE"
 
-// TestRole is no test: it is what those processes do.
+// TestRole is not a test: the processes started by the tests run it.
 func TestRole(t *testing.T) {
 	switch os.Getenv(roleVariable) {
 	case "fabric":

@@ -75,7 +75,7 @@ func (p *programFrames) Disturbed() (all []Disturbance) {
 }
 
 // movedOrDeleted reports whether a port's inner end is not in its node's namespace.
-func (p *programFrames) movedOrDeleted(port *topologies.Port) (gone bool) {
+func (p *programFrames) movedOrDeleted(port *topologies.Port) (missing bool) {
 	_ = onOwnThread(func() error {
 		if err := netns.Set(p.fabric.devices[port.Node]); err != nil {
 			return err
@@ -86,10 +86,10 @@ func (p *programFrames) movedOrDeleted(port *topologies.Port) (gone bool) {
 		}
 		defer unix.Close(fd)
 		_, err = carrier(fd, port.Name)
-		gone = errors.Is(err, unix.ENODEV)
+		missing = errors.Is(err, unix.ENODEV)
 		return nil
 	})
-	return gone
+	return missing
 }
 
 // UpWatch waits for interfaces that come up.

@@ -17,7 +17,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// The fabric is tried where it cannot work: by a user without privileges, and with too few files.
+// TestExplainForReal brings a fabric up under conditions that must fail: as a user without privileges, and with too few
+// files.
 func TestExplainForReal(t *testing.T) {
 	testenv.NeedRoot(t)
 	out := inRole(t, "unprivileged")

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// busy is a run with everything in it: PFC through three switches, RED, CNPs, CNMs and triggers.
+// busy runs all mechanisms: PFC through three switches, RED, CNPs, CNMs and triggers.
 func busy(t testing.TB, hooks Hooks, seed uint64) *rig {
 	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", rigOptions{
 		hooks: hooks, seed: seed, burst: true, sw: func(s *switchagent.Settings) {
@@ -42,8 +42,8 @@ func TestHooksAgree(t *testing.T) {
 	if tcx.Totals != clsact.Totals || tcx.Triggers == 0 {
 		t.Errorf("TCX: %+v, clsact: %+v", tcx.Totals, clsact.Totals)
 	}
-	if again := busy(t, HooksClsact, 1).Fingerprint(); again != clsact.Fingerprint() {
-		t.Errorf("clsact gives %s and %s", clsact.Fingerprint(), again)
+	if second := busy(t, HooksClsact, 1).Fingerprint(); second != clsact.Fingerprint() {
+		t.Errorf("clsact gives %s and %s", clsact.Fingerprint(), second)
 	}
 	if other := busy(t, HooksClsact, 2).Fingerprint(); other == clsact.Fingerprint() {
 		t.Error("another seed gives the same fingerprint")

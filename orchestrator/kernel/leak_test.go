@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// descriptors are what this process has open.
+// descriptors returns the open files of this process.
 func descriptors(t *testing.T) map[string]string {
 	t.Helper()
 	links := map[string]string{}
@@ -35,7 +35,7 @@ func descriptors(t *testing.T) map[string]string {
 	return links
 }
 
-// programs are the ids of the BPF programs that this process has open.
+// programs returns the ids of this process's open BPF programs.
 func programs(t *testing.T) []cilium.ProgramID {
 	t.Helper()
 	var ids []cilium.ProgramID
@@ -56,8 +56,8 @@ func programs(t *testing.T) []cilium.ProgramID {
 	return ids
 }
 
-// loaded says whether the kernel still has a program: while it does, somebody holds it, such as an interface it is
-// attached to in a namespace that lives on.
+// loaded reports whether the kernel still has a program: while it does, something holds it, such as an interface in a
+// namespace that still exists.
 func loaded(t *testing.T, id cilium.ProgramID) bool {
 	t.Helper()
 	p, err := cilium.NewProgramFromID(id)

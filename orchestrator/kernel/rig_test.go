@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a fabric in the kernel with an engine on it.
+// rig represents a fabric in the kernel with an engine on it.
 type rig struct {
 	testing.TB
 	*engine.Engine
@@ -32,7 +32,7 @@ type rig struct {
 	plane *Plane
 }
 
-// rigOptions are what a test changes.
+// rigOptions holds the settings that a test changes.
 type rigOptions struct {
 	sw    func(*switchagent.Settings)
 	host  func(*hostagent.Settings)
@@ -81,7 +81,7 @@ func newRig(t testing.TB, topology string, o rigOptions) *rig {
 	return &rig{t, e, plan, plane}
 }
 
-// rootPlan is a topology's plan; it skips the test without root.
+// rootPlan returns a topology's plan; it skips the test without root.
 func rootPlan(t testing.TB, topology string) *topologies.Plan {
 	t.Helper()
 	testenv.NeedRoot(t)
@@ -92,14 +92,14 @@ func rootPlan(t testing.TB, topology string) *topologies.Plan {
 	return plan
 }
 
-// unobserved is an Observer that looks at nothing.
+// unobserved implements an Observer that ignores all events.
 type unobserved struct{}
 
 func (unobserved) FlowDone(vtime.Time, int)         {}
 func (unobserved) PFC(vtime.Time, int, uint8, bool) {}
 func (unobserved) PFCReceived(engine.PFCArrival)    {}
 
-// port is the port of node a that leads to b.
+// port returns the port of node a that leads to b.
 func (r *rig) port(a, b string) int {
 	r.Helper()
 	ports := r.plan.PortBetween(r.plan.NodeByName(a).ID, r.plan.NodeByName(b).ID)

@@ -97,15 +97,16 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// undone is a plane that looks, at each pass, whether what the egress pipeline wrote is what egressBefore keeps.
-type undone struct {
+// egressChecked implements a plane that checks, at each pass, that egressBefore keeps all registers that the egress
+// pipeline writes.
+type egressChecked struct {
 	*wasmplane.Plane
 	before  egressBefore
 	written int
 	t       *testing.T
 }
 
-func (p *undone) Process(in int, f *frame.Frame) error {
+func (p *egressChecked) Process(in int, f *frame.Frame) error {
 	state := p.State()
 	p.before.note(state, f)
 	if p.before.port == nil {
@@ -142,7 +143,7 @@ func TestEgressBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer wasm.Close()
-			p := &undone{Plane: wasm.(*wasmplane.Plane), t: t}
+			p := &egressChecked{Plane: wasm.(*wasmplane.Plane), t: t}
 			sw, host := switchagent.Default(), hostagent.Default()
 			sw.PFC.XOFF, sw.PFC.XON = 60_000, 50_000
 			host.INT = true

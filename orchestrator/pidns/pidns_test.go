@@ -56,7 +56,7 @@ func namespace(t *testing.T) *Namespace {
 	return n
 }
 
-// output is what a shell's script writes in a namespace.
+// output returns the output of a shell's script in a namespace.
 func output(t *testing.T, n *Namespace, script string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -68,7 +68,7 @@ func output(t *testing.T, n *Namespace, script string) string {
 	return out.String()
 }
 
-// marked are the processes, zombies not, that have a variable in their environment.
+// marked returns the processes, without zombies, that have a variable in their environment.
 func marked(variable string) (pids []int) {
 	all, _ := os.ReadDir("/proc")
 	for _, p := range all {
@@ -129,7 +129,7 @@ func TestOrphans(t *testing.T) {
 	t.Errorf("left are %q", got)
 }
 
-// daemons is a script that leaves programs in the background, in sessions and groups of their own.
+// daemons holds a script that leaves programs in the background, in sessions and groups of their own.
 const daemons = `(setsid sleep 1000 &) >/dev/null 2>&1; setsid sh -c 'sleep 1001 & exec sleep 1002' >/dev/null 2>&1 & echo started; exec sleep 1003`
 
 // begin starts daemons in a namespace, marked, and waits for them. wait waits for the one in the foreground.
@@ -293,8 +293,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestRole is what TestKilled starts: a process that makes a namespace or uses one, of which it has the namespace init,
-// and waits.
+// TestRole runs in the processes that TestKilled starts: such a process makes a namespace or uses one, of which it has
+// the namespace init, and waits.
 func TestRole(t *testing.T) {
 	initPID, there := os.LookupEnv("PIDNS_ROLE")
 	if !there {

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// event is the type of the next event that a channel has; -1 if it has none.
+// event returns the type of the next event that a channel has; -1 if it has none.
 func event(fd int) int {
 	var b [512]byte
 	n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_DONTWAIT)

@@ -17,7 +17,7 @@ import (
 
 // What package verbs_test uses, which may import what brings an engine.
 
-// Connection is a program's.
+// Connection represents a program's connection.
 type Connection = connection
 
 // Of requests, and of enum ibv_qp_attr_mask.
@@ -42,10 +42,10 @@ const (
 	Rejected        = cmRejected
 )
 
-// FileSystem is fileSystem.
+// FileSystem exports fileSystem.
 var FileSystem = fileSystem
 
-// NewServer is one without sockets, and Program a program of one of its hosts that has opened its device.
+// NewServer returns a server without sockets, and Program a program of one of its hosts that has opened its device.
 func NewServer(e *engine.Engine, plan *topologies.Plan,
 	flow func(
 		source, destination topologies.NodeID, pair topologies.Pair, salt uint64, priority uint8,
@@ -87,7 +87,7 @@ func (s *Server) Program(t testing.TB, host int) *Connection {
 	return c
 }
 
-// Connect is a connection of a program that has opened no device: its connection manager's.
+// Connect returns a connection of a program that has opened no device: that of its connection manager.
 func (s *Server) Connect(t testing.TB, host int) *Connection {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -123,10 +123,10 @@ func (c *Connection) Ask(files []int, words ...uint64) (status unix.Errno, answe
 	return r.status, r.words
 }
 
-// End is the end of the program.
+// End ends the program.
 func (c *Connection) End() { c.end() }
 
-// Clean says whether all that programs had is given back.
+// Clean reports whether programs have released all resources.
 func (s *Server) Clean() bool {
 	for _, h := range s.hosts {
 		if h.quota.left != ofHost(len(s.hosts)) {

@@ -18,7 +18,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// small is the setup of a fabric.
+// small holds the setup of a fabric.
 func small(t testing.TB) *live.Setup {
 	s, err := scenario.Reading{Live: true}.Parse("", []byte("topology: small\n"))
 	if err != nil {
@@ -31,7 +31,7 @@ func small(t testing.TB) *live.Setup {
 	return made
 }
 
-// idle is an engine with nothing to do, and a server of its hosts.
+// idle returns an engine with nothing to do, and a server of its hosts.
 func idle(t *testing.T, made *live.Setup) (*engine.Engine, *verbs.Server) {
 	plane, err := wasmplane.Open(made.Scenario.Topology, made.Fabric().Features)
 	if err != nil {

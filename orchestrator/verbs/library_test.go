@@ -40,7 +40,7 @@ func TestPrecede(t *testing.T) {
 	}
 }
 
-// TestAbsent says of a program that needs the library that there is none, beside this test's, and of no other.
+// TestAbsent: a program that needs the library gets a note that it is missing beside this test; other programs do not.
 func TestAbsent(t *testing.T) {
 	if Library() != "" {
 		t.Fatalf("there is a library: %s", Library())

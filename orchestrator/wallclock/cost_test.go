@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// BenchmarkLiveHop is the processor time of a hop of a live fabric that the machine cannot follow, so that it never
+// BenchmarkLiveHop measures the processor time of a hop of a live fabric that the machine cannot follow, so that it never
 // waits.
 func BenchmarkLiveHop(b *testing.B) {
 	for _, name := range []string{"small", "leafspine", "dcon-testbed", "dcon-large"} {

@@ -44,7 +44,7 @@ func rawSocket(t testing.TB, f *liveFabric, node string) (send func(frame []byte
 	}
 }
 
-// seedFrames are well-formed frames of every kind, as if from one host to another.
+// seedFrames returns well-formed frames of every kind, as if from one host to another.
 func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) (frames [][]byte) {
 	t.Helper()
 	port := &plan.Ports[from.Ports[0]]
@@ -92,7 +92,7 @@ func seedFrames(t testing.TB, plan *topologies.Plan, from, to *topologies.Node) 
 		ethernet(0x0800, plan.InterfaceMTU+14))
 }
 
-// slowPathFrames are those that switches' processors deal with, or copy for all.
+// slowPathFrames returns frames that switches' processors handle, or copy to all hosts.
 func slowPathFrames(p wire.FlowParams, ethernet func(ethertype uint16, n int) []byte) (frames [][]byte) {
 	ipv4 := func(dst wire.Addr, protocol, ttl uint8, n int) []byte {
 		b := ethernet(wire.EtherTypeIPv4, n)

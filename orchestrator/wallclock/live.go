@@ -109,8 +109,8 @@ func (l *Driver) Engine() *engine.Engine { return l.engine }
 
 // Adapt raises the slow-down while more than 1 % of the events and programs' frames are later than tooLate of virtual
 // time. It calls notify for each change, between two events. Call it before Run.
-func (l *Driver) Adapt(tooLate vtime.Time, told func(now vtime.Time, from, to float64, why string)) {
-	l.pace, l.raised = &pace{tooLate: tooLate}, told
+func (l *Driver) Adapt(tooLate vtime.Time, notify func(now vtime.Time, from, to float64, why string)) {
+	l.pace, l.raised = &pace{tooLate: tooLate}, notify
 }
 
 // Clock returns the map from wall-clock to virtual time until now. It is safe for concurrent use.

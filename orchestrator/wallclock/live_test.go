@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// liveFabric is a live fabric that runs until the test ends; its invariants hold then.
+// liveFabric represents a live fabric that runs until the test ends; its invariants hold then.
 type liveFabric struct {
 	*Driver
 	plan   *topologies.Plan

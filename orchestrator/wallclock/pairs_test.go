@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// program is one with memory from address 0 on, all of which anybody may have.
+// program implements a program with memory from address 0 on, all of which is accessible.
 type program struct {
 	memory    []byte
 	completed []qp.Completion

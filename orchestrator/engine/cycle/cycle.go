@@ -147,13 +147,13 @@ type account struct {
 // read reads the frames of all queues.
 func (s *Searcher) read(f Fabric) {
 	for _, a := range s.accounts { // of the search before
-		s.index[place(a.PortPriority)] = 0
+		s.index[positionOf(a.PortPriority)] = 0
 	}
 	s.accounts, s.parts = s.accounts[:0], s.parts[:0]
 	clear(s.used)
 	first := 0
 	add := func(a PortPriority, size uint64) {
-		at := place(a)
+		at := positionOf(a)
 		s.index = grown(s.index, at)
 		if s.index[at] == 0 {
 			s.accounts = append(s.accounts, account{PortPriority: a, owner: f.Switch(a), part: -1})
@@ -195,7 +195,7 @@ func (s *Searcher) keeps(q *queue, f Fabric) bool {
 
 // counting returns an account; nil if it counts no frame of the queues.
 func (s *Searcher) counting(a PortPriority) *account {
-	if at := place(a); at < len(s.index) && s.index[at] != 0 {
+	if at := positionOf(a); at < len(s.index) && s.index[at] != 0 {
 		return &s.accounts[s.index[at]-1]
 	}
 	return nil
@@ -221,8 +221,8 @@ func (s *Searcher) waits(f Fabric) Waits {
 	return waits
 }
 
-// place returns the index of a priority of a port in a slice by both.
-func place(p PortPriority) int { return p.Port<<3 | int(p.Priority&7) }
+// positionOf returns the index of a priority of a port in a slice by both.
+func positionOf(p PortPriority) int { return p.Port<<3 | int(p.Priority&7) }
 
 // grown returns a slice that has an index.
 func grown[T any](s []T, index int) []T {

@@ -126,8 +126,8 @@ func TestSearchByRounds(t *testing.T) {
 		for _, q := range paused {
 			left[q] = true
 		}
-		for gone := f.released(left); len(gone) > 0; gone = f.released(left) {
-			for _, q := range gone {
+		for released := f.released(left); len(released) > 0; released = f.released(left) {
+			for _, q := range released {
 				delete(left, q)
 			}
 		}
@@ -217,7 +217,7 @@ func TestSearchOfTree(t *testing.T) {
 	}
 }
 
-// noFrames is a fabric that nobody may read frames of.
+// noFrames implements a fabric whose frames must not be read.
 type noFrames struct{ *fabric }
 
 func (noFrames) Frames(PortPriority, func(PortPriority, uint64)) { panic("frames are read") }

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// memory is the tables of a plan without pipelines.
+// memory returns the tables of a plan without pipelines.
 func memory(plan *topologies.Plan) *ebpf.State {
 	n := Sizes(plan, ebpf.Features{BurstDetection: true})
 	s := &ebpf.State{

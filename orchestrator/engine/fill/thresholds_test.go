@@ -175,7 +175,8 @@ func TestFillSwitchByRate(t *testing.T) {
 	}
 }
 
-// There are profiles for a number of kinds of ports: more are possible only where their thresholds are stated.
+// TestCheckThresholds: the number of profiles for kinds of ports is limited. More kinds are possible only if their
+// thresholds are stated.
 func TestCheckThresholds(t *testing.T) {
 	for _, n := range []int{ebpf.Profiles, ebpf.Profiles + 1} {
 		text := "name: t\nnodes: [{name: s, kind: switch}, {name: h0..h39, kind: host}]\nlinks:\n"

@@ -22,7 +22,7 @@ type hpccVectors struct {
 	flows  [][]hpccVector // by plan
 }
 
-// hpccVector is a flow and the nodes on its way; links are the numbers of the links on it.
+// hpccVector describes a flow and the nodes on its way; links are the numbers of the links on it.
 type hpccVector struct {
 	source, destination topologies.NodeID
 	ports               paths.Ports
@@ -167,7 +167,7 @@ func TestHPCCPaths(t *testing.T) {
 	}
 }
 
-// nodesOf are the nodes on a way, its ends included.
+// nodesOf returns the nodes on a way, its ends included.
 func nodesOf(plan *topologies.Plan, path []topologies.PortID) []topologies.NodeID {
 	nodes := []topologies.NodeID{plan.Ports[path[0]].Node}
 	for _, p := range path {

@@ -38,7 +38,7 @@ func parsePlan(t *testing.T, text string) *topologies.Plan {
 	return plan
 }
 
-// choose is the port out of which the ingress pipeline of port in sends a packet of the 5-tuple.
+// choose returns the port out of which the ingress pipeline of port in sends a packet of the 5-tuple.
 func choose(t *testing.T, k *wasm.Pipelines, in int, source, destination [4]byte, ports paths.Ports) topologies.PortID {
 	t.Helper()
 	h, err := wire.NewFlowHeader(wire.FlowParams{
@@ -100,7 +100,8 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 	}
 }
 
-// Path is the way that the pipelines send a flow's packets, hop by hop through the tables that FillTables made.
+// TestPathIsThePipelines: Path equals the path that the pipelines send a flow's packets, hop by hop through the tables
+// of FillTables.
 func TestPathIsThePipelines(t *testing.T) {
 	const weighted = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2, ports_per_host: 2}\n" +
 		"change_links: [{from: leaf0..leaf2, to: spine1, weight: 3}]"

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// doctorVariable says that the test binary is to play the patient.
+// doctorVariable means the test binary is to play the patient.
 const doctorVariable = "PAUSENET_TEST_DOCTOR"
 
 // Where the tests run the fabric works; each check must have found so.
@@ -45,7 +45,7 @@ func TestTCX(t *testing.T) {
 	}
 }
 
-// TestPatient is no test: it is what TestWithoutPrivileges runs as another user.
+// TestPatient is not a test: TestWithoutPrivileges runs it as another user.
 func TestPatient(t *testing.T) {
 	if os.Getenv(doctorVariable) == "" {
 		t.Skip("played by TestWithoutPrivileges alone")
