@@ -1,5 +1,3 @@
-//go:build !js
-
 // Package capture writes frames to a pcapng file for Wireshark: one section, one interface per port, timestamps in
 // virtual time.
 package capture
