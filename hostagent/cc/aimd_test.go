@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// aimdSpec describes the example of docs/controllers.md.
+// aimdSpec defines the example of docs/controllers.md.
 var aimdSpec = define(Spec{
 	Name:    "aimd",
 	Summary: "AIMD: a factor down on each CNP, a step up for each RTT without one",
@@ -38,7 +38,7 @@ type aimd struct {
 	Base
 	c       *aimdConstants
 	rate    float64
-	raiseAt vtime.Time // of the next step; Never at line rate
+	raiseAt vtime.Time // time of the next step; Never at line rate
 }
 
 // Rate returns the rate at which the next packet may leave.
@@ -47,7 +47,7 @@ func (a *aimd) Rate() float64 { return a.rate }
 // Retimes returns false: a packet leaves at its scheduled time, even if the rate has changed since.
 func (a *aimd) Retimes() bool { return false }
 
-// OnCNP cuts, and puts the next step off by an RTT.
+// OnCNP cuts the rate, and delays the next step by an RTT.
 func (a *aimd) OnCNP(s *Sample) {
 	if !s.CE { // of a port that may not be congested (TCD)
 		return
@@ -56,10 +56,10 @@ func (a *aimd) OnCNP(s *Sample) {
 	a.raiseAt = s.Now + a.c.rtt
 }
 
-// Deadline returns the next time for OnTimer.
+// Deadline returns the time of the next call of OnTimer.
 func (a *aimd) Deadline() vtime.Time { return a.raiseAt }
 
-// OnTimer takes a step up.
+// OnTimer raises the rate by a step.
 func (a *aimd) OnTimer(now vtime.Time) {
 	if now < a.raiseAt {
 		return
