@@ -71,8 +71,8 @@ func Switch(s *switchagent.Settings, b *topologies.Balancing) keys.Table {
 			"size of the buffer's allocation cells: a frame occupies whole cells; used only by an `auto` headroom " +
 				"and by `check headroom`"),
 		keys.Number("pfc.small_packets", &pfc.SmallPackets).Between("0", "1").Means(
-			"with `cell_size`, the share of the packets in flight whose length wastes the most of their cells; the " +
-				"other packets are full"),
+			"with `cell_size`, the fraction of the packets in flight that have the length that wastes most of their " +
+				"cells; the others are full"),
 		keys.Rate("pfc.per_rate", &pfc.PerRate).Between("1Mbps", "10Tbps").Usually("none").NotZero(sameForAll).
 			Optional().Runtime().Means(
 			"`alpha` and `headroom` are for a port of this rate, and scale with the rate of other ports (alpha up " +

@@ -180,13 +180,13 @@ type nodeEntry struct {
 func (n *nodeEntry) keys() keys.Table {
 	return slices.Concat(keys.Table{
 		keys.Names("name").Need().Means("the node, or several: `H0..H15`"),
-		keys.Word("kind", &n.kind, Host.String(), Switch.String()).Need().Means("what they are"),
+		keys.Word("kind", &n.kind, Host.String(), Switch.String()).Need().Means("kind of the nodes"),
 		bufferKey(&n.buffer),
 	}, n.programKeys())
 }
 
 func (n *nodeEntry) changeKeys() keys.Table {
-	return append(keys.Table{keys.Names("name").Need().Means("nodes that there are: `h0..h3`")}, n.programKeys()...)
+	return append(keys.Table{keys.Names("name").Need().Means("existing nodes: `h0..h3`")}, n.programKeys()...)
 }
 
 func (n *nodeEntry) programKeys() keys.Table {

@@ -18,13 +18,13 @@ func (e *Exercise) keys() keys.Table {
 	return append(keys.Table{
 		keys.Text("title", &e.Title).Need().Means("title of the exercise"),
 		keys.Text("goal", &e.Goal).Need().Means("what a student can do afterwards, in a sentence"),
-		keys.Integer("minutes", &e.Minutes).Between("1", "10000").Usually("none").Means("minutes that a student takes"),
+		keys.Integer("minutes", &e.Minutes).Between("1", "10000").Usually("none").Means("minutes that a student needs"),
 		keys.Time("check_time", &e.CheckTime).Usually("none").Means("how long a check takes on a laptop"),
 		keys.GroupOf("hand_in", &keys.Group{}).Need(),
 		keys.Other("hand_in.answers", "mappings by name", answers).Means(
 			"questions of answers.yaml, by the answer's name"),
 		keys.Other("hand_in.scenarios", "lists by file", places).Means(
-			"files of start/, and the places that a student may change: switch.pfc.xoff"),
+			"files of start/, and the paths that a student may change: switch.pfc.xoff"),
 		keys.Other("hand_in.controllers", "files, or lists of files", either).Means("files of start/; in a list of its own " +
 			"several of which one is submitted: [[control.star, control.wasm]]"),
 		keys.Other("give", "files", files).Means("files of start/ that are not submitted"),
@@ -45,7 +45,7 @@ func hiddenKeys(replace *bool) keys.Table {
 func partKeys(checked bool) keys.Table {
 	runs := func() keys.Schema { return keys.MapOf(new(Run).keys().JSONSchema()) }
 	seeds := func() keys.Schema { return keys.MapOf(keys.ListOf(keys.OfTypes("string", "integer"))) }
-	checks := keys.List("checks", new(Check).keys).Means("what is checked")
+	checks := keys.List("checks", new(Check).keys).Means("the checks")
 	checks.Required = checked
 	return keys.Table{
 		keys.Other("runs", "mappings by name", runs).Means("runs that checks look at"),
@@ -62,8 +62,8 @@ func pointsKey(name string, points *Points) keys.Key {
 
 func (q *Question) keys(kind *string) keys.Table {
 	return keys.Table{
-		keys.Text("question", &q.Text).Need().Means("what is asked"),
-		keys.Choice("kind", kind, "number", "time", "rate", "size").Usually("number").Means("what the answer is"),
+		keys.Text("question", &q.Text).Need().Means("text of the question"),
+		keys.Choice("kind", kind, "number", "time", "rate", "size").Usually("number").Means("kind of the answer"),
 	}
 }
 
@@ -71,7 +71,7 @@ func (r *Run) keys() keys.Table {
 	return keys.Table{
 		keys.Text("scenario", &r.Scenario).Need().Means("a file of scenarios/, or the student's"),
 		keys.Text("cc", &r.CC).Need().Means("a controller, a variant of the scenario's, or a file of hand_in"),
-		keys.Text("with", &r.With).Means("a scenario of hand_in, with whose values this one is run"),
+		keys.Text("with", &r.With).Means("a scenario of hand_in; this one runs with its values"),
 	}
 }
 
@@ -96,7 +96,7 @@ func (c *Check) keys() keys.Table {
 	}
 	return slices.Concat(keys.Table{
 		keys.Text("title", &c.Title).Need().Means("heading of the check"),
-		pointsKey("points", &c.Points).Need().Means("what the check is worth"),
+		pointsKey("points", &c.Points).Need().Means("points of the check"),
 	}, figureKeys(&c.Run, &c.Row), keys.Table{
 		bound("least", "lower bound with its unit, 5us, or in percent of relative_to, -5%"), bound("most", "upper bound"),
 		keys.Integer("steps", &c.MostSteps).Between("1", "100000").Usually("none").Means("the most steps per call of the " +
@@ -104,10 +104,10 @@ func (c *Check) keys() keys.Table {
 		keys.Choices("verdict", &c.Verdict, measure.Pass, measure.Warn, measure.Fail).Means(
 			"verdicts that the run may have"),
 		keys.Text("message", &c.Message).Means("words of one of the verdict's messages"),
-		keys.Text("answer", &c.Answer).Means("an answer of hand_in: it is the run's `metric`, or `is`"),
+		keys.Text("answer", &c.Answer).Means("an answer of hand_in, compared with the run's `metric` or with `is`"),
 		bound("is", "the answer"),
 		keys.Number("tolerance", &c.Tolerance).Between("0", "1").Means("a part of the answer, such as 5%"),
-		keys.Text("setting", &c.Setting).Means("a place that the student may change: what a solution may cost"),
+		keys.Text("setting", &c.Setting).Means("a path that the student may change: limits the cost of a solution"),
 		keys.Text("of", &c.Changed).Means("the scenario of hand_in with the setting"),
 		keys.Flag("with_previous", &c.Chained).Means("`true`: counts only if the previous check passes"),
 		keys.Text("hint", &c.Hint).Means("shown if the check fails"),

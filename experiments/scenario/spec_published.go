@@ -58,7 +58,7 @@ func publishedTableKeys(t *measure.PublishedTable) keys.Table {
 	rows := func() keys.Table { return publishedRowKeys(new(measure.PublishedRow)) }
 	return keys.Table{
 		keys.Text("title", &t.Title).Need().Means("heading"),
-		keys.Text("source", &t.Source).Means("where the figures stand"),
+		keys.Text("source", &t.Source).Means("position of the figures in the source"),
 		keys.Text("note", &t.Note).Means("a line under the table"),
 		keys.Names("columns").Need().Means("runs, by the names of controllers and variants"),
 		keys.List("rows", rows).Need().Means("the figures"),

@@ -82,11 +82,11 @@ func (e *workloadEntry) loadKeys(count, counted string) keys.Table {
 	return keys.Table{
 		keys.Number("load", &e.View.Load).Present("this or `interval`").Means(
 			"a fraction of the capacity of the `core` or the `hosts`, see below"),
-		keys.Choice("of", &e.View.Of, "core", "hosts").Present("required with `load`").Means("what `load` is a fraction of"),
+		keys.Choice("of", &e.View.Of, "core", "hosts").Present("required with `load`").Means("capacity of which `load` is a fraction"),
 		keys.Time("interval", &e.interval).Present("this or `load`").NotZero(positive).Means(
 			"time between two flows, or two incasts; on average if they are random"),
 		keys.Time("start", &e.clock.Start).Means("time of the first flow or later"),
-		keys.Time("until", &e.clock.Until).Usually("the run's `duration`").Means("when it ends"),
+		keys.Time("until", &e.clock.Until).Usually("the run's `duration`").Means("end of the workload"),
 		keys.Integer(count, &e.clock.Count).Between("1", strconv.Itoa(maxFlows)).Usually("none").Means(
 			"number of " + counted + ", in place of `until`"),
 	}
@@ -141,7 +141,7 @@ func (e *workloadEntry) collectiveKeys() keys.Table {
 func (e *workloadEntry) jobKeys() keys.Table {
 	return append(e.rankKeys(),
 		keys.Time("start", &e.clock.Start).Means("time at which the first rank may start"),
-		keys.Integer("iterations", &e.iterations).Between("1", strconv.Itoa(1<<20)).Means("how often the steps are taken"),
+		keys.Integer("iterations", &e.iterations).Between("1", strconv.Itoa(1<<20)).Means("number of repetitions of the steps"),
 		keys.List("steps", new(stepEntry).keys).Need().Means("each a `compute`, a `collective` or `barrier: true`"))
 }
 
@@ -161,7 +161,7 @@ func (e *workloadEntry) chakraKeys() keys.Table {
 
 func algorithmKey(name string, algorithm *string) keys.Key {
 	return keys.Choice(name, algorithm, collective.Algorithms...).
-		Usually("`ring`; for `alltoall` `direct`, for `broadcast` `tree`").Means("how they do it, see below")
+		Usually("`ring`; for `alltoall` `direct`, for `broadcast` `tree`").Means("algorithm of the collective, see below")
 }
 
 func chunksKey(name string, chunks *int) keys.Key {
@@ -185,7 +185,7 @@ type collectiveEntry struct {
 // keys returns the keys of a collective, below a path.
 func (c *collectiveEntry) keys(path string) keys.Table {
 	return keys.Table{
-		keys.Choice(path+"kind", &c.Kind, collective.Kinds...).Need().Means("what the ranks do together"),
+		keys.Choice(path+"kind", &c.Kind, collective.Kinds...).Need().Means("kind of the collective"),
 		algorithmKey(path+"algorithm", &c.Algorithm),
 		keys.Size(path+"size", &c.size).Need().Means("as in nccl-tests. `allreduce`, `broadcast`: bytes of a rank's buffer. " +
 			"`allgather`: what each rank has at the end. `reducescatter`, `alltoall`: what each rank has at the start"),
@@ -211,14 +211,14 @@ func (s *stepEntry) ownKeys() keys.Table {
 		keys.GroupOf("compute", &keys.Group{Short: "time"}).Present("one of these").Means("how long each rank computes: " +
 			"`1ms`, or `{time: 1ms, jitter: 100us, slow: h3, factor: 1.5}`"),
 		keys.Time("compute.time", &s.compute.Time).Need().Means("how long each rank computes"),
-		keys.Time("compute.jitter", &s.compute.Jitter).Means("up to how much longer, drawn by the seed"),
+		keys.Time("compute.jitter", &s.compute.Jitter).Means("maximum extra time, drawn by the seed"),
 		keys.Names("compute.slow").Usually("none").Means("hosts that take `factor` times as long"),
 		keys.Number("compute.factor", &s.compute.Factor).Present("required with `slow`").Means(
 			"how many times as long the `slow` hosts take"),
-		keys.Flag("barrier", &s.barrier).Present("one of these").Means("`true`: no rank goes on before all have come"),
+		keys.Flag("barrier", &s.barrier).Present("one of these").Means("`true`: no rank continues before all have arrived"),
 		keys.GroupOf("collective", &keys.Group{Example: "{kind: allreduce, size: 64MB}"}).Present("one of these").Means(
 			"a collective, with the keys above"),
-		keys.Names("collective.ranks").Usually("the job's").Means("those of the job's ranks that take part, in this order; " +
+		keys.Names("collective.ranks").Usually("the job's").Means("the job's ranks that take part, in this order; " +
 			"the others continue. Give each group of ranks, such as those of tensor parallelism, its own step; the steps " +
 			"run side by side"),
 		keys.Flag("collective.overlap", &s.collective.overlap).Means(

@@ -66,9 +66,9 @@ func (s *Sweep) keys() keys.Table {
 		keys.Text("description", &s.Description).Means("for people"),
 		keys.GroupOf("sweep", &keys.Group{}).Need(),
 		keys.Names("sweep.scenario").Need().Means("built-ins' names or files' paths"),
-		keys.Other("sweep.parameters", "lists by place", func() keys.Schema {
+		keys.Other("sweep.parameters", "lists by path", func() keys.Schema {
 			return keys.MapOf(keys.ListOf(keys.OfTypes("string", "number", "boolean")))
-		}).Means("places of the scenario, as `--set` names them, and their values"),
+		}).Means("paths of the scenario, as for `--set`, and their values"),
 		controllers.Usually("the scenario's"),
 		keys.Other("sweep.seeds", "numbers and ranges", func() keys.Schema {
 			return keys.ListOf(keys.OfTypes("string", "integer"))

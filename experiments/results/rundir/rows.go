@@ -64,17 +64,17 @@ type PortRow struct {
 	Peer     string `csv:"peer,plain" doc:"node at the other end of the link"`
 	Priority int    `csv:"priority" doc:"0 to 7"`
 	Queue    int64  `csv:"queue_bytes" unit:"bytes" doc:"in the egress queue"`
-	Ingress  int64  `csv:"ingress_bytes" unit:"bytes" doc:"buffered frames that came in here"`
+	Ingress  int64  `csv:"ingress_bytes" unit:"bytes" doc:"buffered frames received through the port"`
 	Paused   bool   `csv:"paused" doc:"1: the peer has paused it"`
 	Sent     int64  `csv:"tx_bytes" unit:"bytes" doc:"sent since the run's start"`
 }
 
 // PFCRow records one PFC frame when it starts to leave a port.
 type PFCRow struct {
-	Time     int64  `csv:"time_ns" unit:"ns" doc:"virtual time at which it begins to leave"`
+	Time     int64  `csv:"time_ns" unit:"ns" doc:"virtual time at which its transmission starts"`
 	Node     string `csv:"node" doc:"sender"`
 	Port     string `csv:"port" doc:"its interface"`
-	Peer     string `csv:"peer" doc:"node that is to pause or resume"`
+	Peer     string `csv:"peer" doc:"node that must pause or resume"`
 	Priority int    `csv:"priority" doc:"0 to 7"`
 	Event    string `csv:"event" doc:"pause or resume"`
 }
@@ -115,17 +115,17 @@ type CollectiveRow struct {
 	Tag        string `csv:"tag" doc:"tag of its workload"`
 	Kind       string `csv:"kind" doc:"allreduce, alltoall, ..."`
 	Algorithm  string `csv:"algorithm" doc:"ring, tree, ..."`
-	Ranks      int    `csv:"ranks" doc:"how many take part"`
-	Size       int64  `csv:"size_bytes" unit:"bytes" doc:"as nccl-tests count it"`
+	Ranks      int    `csv:"ranks" doc:"number of ranks"`
+	Size       int64  `csv:"size_bytes" unit:"bytes" doc:"as defined by nccl-tests"`
 	Iteration  int    `csv:"iteration" doc:"of its job, from 0"`
-	Begin      int64  `csv:"begin_ns,null" unit:"ns" doc:"when the first rank entered; this and what follows empty: not finished"`
+	Begin      int64  `csv:"begin_ns,null" unit:"ns" doc:"time when the first rank entered; this and the following columns are empty if it has not finished"`
 	Completion int64  `csv:"completion_ns,null" unit:"ns" doc:"until the last rank left"`
-	Limit      int64  `csv:"limit_ns,null" unit:"ns" doc:"no controller is faster"`
+	Limit      int64  `csv:"limit_ns,null" unit:"ns" doc:"lower bound of the time under any controller"`
 	AlgBW      int64  `csv:"algbw_bps,null" unit:"bps" doc:"algorithm bandwidth: size over completion time"`
 	BusBW      int64  `csv:"busbw_bps,null" unit:"bps" doc:"bus bandwidth"`
-	Skew       int64  `csv:"skew_ns,null" unit:"ns" doc:"how much later than the first the last rank entered"`
+	Skew       int64  `csv:"skew_ns,null" unit:"ns" doc:"delay of the last rank's entry after the first"`
 	Straggler  string `csv:"straggler" doc:"host that left last"`
-	Late       int64  `csv:"late_ns,null" unit:"ns" doc:"how much later than the median rank it left"`
+	Late       int64  `csv:"late_ns,null" unit:"ns" doc:"delay of its exit after the median rank's"`
 }
 
 // WayACK marks, in the column way, time that an acknowledgement spent.
@@ -136,15 +136,15 @@ const WayACK = "ack"
 type WhyRow struct {
 	Flow        int    `csv:"flow" doc:"number in flows.csv"`
 	Stage       string `csv:"stage" doc:"sending, window, repair or last"`
-	Again       bool   `csv:"again" doc:"1: of a retransmission"`
-	What        string `csv:"what" doc:"what the time was spent on: queue, paused, pacing, ..."`
-	Way         string `csv:"way" doc:"data, or ack for the ACK's way back"`
-	Port        string `csv:"port" doc:"where, as links.csv names ports"`
-	Behind      string `csv:"behind" doc:"in a queue: tag of the flows whose packets were in front"`
+	Again       bool   `csv:"again" doc:"1: while the flow retransmitted"`
+	What        string `csv:"what" doc:"use of the time: queue, paused, pacing, ..."`
+	Way         string `csv:"way" doc:"data, or ack for the ACK's path"`
+	Port        string `csv:"port" doc:"port, as in links.csv"`
+	Behind      string `csv:"behind" doc:"in a queue: tag of the flows whose packets were ahead"`
 	Cause       int    `csv:"cause,null" doc:"number in causes.csv"`
-	Signal      string `csv:"signal" doc:"what had congestion control slow down: cnp, ecn_echo, rtt, ..."`
-	SignalPort  string `csv:"signal_port" doc:"port that the signal came from"`
-	SignalCause int    `csv:"signal_cause,null" doc:"number in causes.csv: why that port's queue stood"`
+	Signal      string `csv:"signal" doc:"last signal that slowed the flow: cnp, ecn_echo, rtt, ..."`
+	SignalPort  string `csv:"signal_port" doc:"port of that signal"`
+	SignalCause int    `csv:"signal_cause,null" doc:"number in causes.csv: the cause of that port's queue"`
 	Picoseconds int64  `csv:"time_ps" unit:"ps" doc:"time"`
 }
 
@@ -153,18 +153,18 @@ type CauseRow struct {
 	Number  int    `csv:"cause,null" doc:"number, from 0"`
 	Kind    string `csv:"kind" doc:"congestion, pfc_storm, slow_receiver, deadlock, no_credits, unknown or pause"`
 	Port    string `csv:"port" doc:"egress port, or a host's"`
-	Because int    `csv:"because,null" doc:"number of the cause before it; empty: it is a root"`
-	Queue   string `csv:"queue" doc:"of congestion: bytes in the queue by tag when it had PAUSE sent, as a=5;b=6"`
+	Because int    `csv:"because,null" doc:"number of its own cause; empty: it is a root"`
+	Queue   string `csv:"queue" doc:"of congestion: bytes in the queue by tag when it caused PAUSE, as a=5;b=6"`
 }
 
 // RecoveryRow counts the packets of a flow that selective repeat retransmitted, or received twice or out of order.
 type RecoveryRow struct {
 	Flow       int   `csv:"flow" doc:"number in flows.csv"`
-	Spurious   int64 `csv:"spurious" unit:"packets" doc:"retransmitted though they had arrived"`
+	Spurious   int64 `csv:"spurious" unit:"packets" doc:"retransmitted although they had arrived"`
 	Duplicates int64 `csv:"duplicates" unit:"packets" doc:"arrived a second time"`
 	Reordered  int64 `csv:"reordered" unit:"packets" doc:"arrived after one that was sent later"`
-	Extent     int64 `csv:"reordering_extent" unit:"packets" doc:"how far behind, at most"`
-	Trimmed    int64 `csv:"trimmed" unit:"packets" doc:"cut down to their headers by switches"`
+	Extent     int64 `csv:"reordering_extent" unit:"packets" doc:"maximum reordering extent"`
+	Trimmed    int64 `csv:"trimmed" unit:"packets" doc:"cut to their headers by switches"`
 }
 
 // QPRow describes one QP of a flow that has several.
