@@ -98,8 +98,8 @@ func (b *Balancing) Other() bool {
 	return b.Fields != HashFiveTuple && b.Uses("fields") || b.RoundRobin && b.Uses("order") || b.ByFlowlet && b.Uses("by")
 }
 
-// ByPacket reports whether each packet may take another port than the one before: a flow has neither a port nor
-// flowlets.
+// ByPacket reports whether each packet may take another port than the previous one. It returns true for each mode that
+// neither hashes nor has flowlets.
 func (b *Balancing) ByPacket() bool { return !b.Hashes() && !b.Uses("gap") }
 
 // Remembers reports whether a switch keeps state of flowlets or of round robin.

@@ -137,7 +137,7 @@ COLD void enter_other(struct pass *x, struct switch_state *sw, struct port *in, 
 	}
 }
 
-/* A triggered pass has no frame: what is built is written over a blank one. Without sw, the port is a host's: TRIGGER_CREDIT. */
+/* Executes a trigger: builds a packet in the blank frame h. sw is 0 at a host's port, which knows only TRIGGER_CREDIT. */
 COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
 	int built = 0;

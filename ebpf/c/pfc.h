@@ -10,15 +10,15 @@ static __always_inline const struct profile *profile_of(const struct switch_stat
 	return &sw->profiles[p->profile & (PROFILES - 1)];
 }
 
-/* The size of a frame of len bytes: what it takes of buffers and of what is compared with thresholds. */
+/* Returns the bytes of a frame of len bytes that buffers and thresholds count. */
 static __always_inline __u32 counted(__u32 uncounted, __u32 len)
 {
 	len -= uncounted;
 	return len < FRAME_MIN ? FRAME_MIN : len;
 }
 
-/* Bytes of one priority from one ingress port at which its peer is paused: static, or alpha times what is free of the shared
- * buffer, of which the ports' headroom is no part (HPCC's simulator: GetPfcThreshold in switch-mmu.cc). */
+/* Returns XOFF of an ingress port, in bytes of one priority: static, or alpha times the free shared buffer. Bytes in the
+ * ports' headroom do not use the shared buffer (HPCC's simulator: GetPfcThreshold in switch-mmu.cc). */
 static __always_inline __u64 xoff_threshold(const struct switch_state *sw, const struct port *in)
 {
 	const struct profile *k = profile_of(sw, in);
@@ -44,7 +44,7 @@ static __always_inline __u64 xon_threshold(const struct switch_state *sw, const 
 	return threshold > sw->xoff_to_xon ? threshold - sw->xoff_to_xon : 0;
 }
 
-/* Whether the peer must be paused, and whether it may be resumed. */
+/* Whether the peer must be paused. resume_due: whether it may be resumed. */
 static __always_inline int pause_due(const struct switch_state *sw, const struct port *in, __u32 priority)
 {
 	return in->headroom_buffered[priority & 7] || in->class[priority & 7].buffered >= xoff_threshold(sw, in);
@@ -55,8 +55,8 @@ static __always_inline int resume_due(const struct switch_state *sw, const struc
 	return !in->headroom_buffered[priority & 7] && in->class[priority & 7].buffered <= xon_threshold(sw, in);
 }
 
-/* Takes a frame of this size onto the ingress port's account and says whether its peer must be paused. With a dynamic threshold
- * what would take the port beyond it goes into its headroom. */
+/* Charges a frame to the account of its ingress port and priority, and requests a PAUSE (WANT_PAUSE) if that reaches XOFF. With
+ * a dynamic threshold, a frame that does not fit below XOFF is charged to the headroom. */
 static __always_inline void account(struct pass *x, struct switch_state *sw, struct port *in, __u32 priority,
 				    __u32 size)
 {
@@ -75,7 +75,7 @@ static __always_inline void account(struct pass *x, struct switch_state *sw, str
 		x->want |= WANT_PAUSE;
 }
 
-/* TRIGGER_PAUSE and TRIGGER_RESUME: builds the frame if it is still due; TRIGGER_PAUSE on a paused port refreshes. */
+/* Executes TRIGGER_PAUSE or TRIGGER_RESUME: builds the frame if it is due. If the peer is paused already, TRIGGER_PAUSE refreshes. */
 static __always_inline int build_pause(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
 	__u32 priority = x->priority & 7;

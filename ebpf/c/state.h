@@ -47,7 +47,7 @@ enum reason {
 	REASONS = 5,
 };
 
-/* Bits of what a result asks the engine for. */
+/* Requests of a pass to the engine, as bits of want. */
 enum want {
 	WANT_PAUSE = 1,    /* TRIGGER_PAUSE on (in_port, out_priority) */
 	WANT_WALK = 2,     /* TRIGGER_WALK on egress; from a TRIGGER_WALK: on in_port, again */
@@ -55,7 +55,7 @@ enum want {
 	STATE_CHANGED = 8, /* in_port went ON or OFF for the priorities in changed */
 };
 
-/* One pass: what the engine says before it, what the pipelines answer. */
+/* One pass: the engine's input, and the pipelines' output. */
 struct pass {
 	/* in */
 	__u64 now;           /* the frame's arrival at in_port */
@@ -163,7 +163,7 @@ struct port {
 	__u32 fanout_before; /* fanout of the period before; 0: none ended just then */
 	__u32 unused3;
 	__u64 burst_since[PRIORITIES]; /* when BURST was entered last */
-	/* With a dynamic threshold, of buffered: what came when it was reached, and so takes nothing of the shared buffer. */
+	/* With a dynamic threshold: the part of buffered that arrived beyond XOFF. It does not use the shared buffer. */
 	__u32 headroom_buffered[PRIORITIES];
 	__u64 idle_triggers; /* triggers that built nothing */
 

@@ -62,7 +62,7 @@ func TestBalancingRefused(t *testing.T) {
 		{
 			[]string{"switch.load_balancing.mode=spray", "routing.hash=hpcc"},
 			"dcqcn",
-			"load_balancing has no say where routing.hash is hpcc",
+			"load_balancing has no effect with routing.hash: hpcc",
 		},
 		{[]string{"switch.load_balancing.mode=spray", "flows.0.via=[spine1]"}, "dcqcn", "has via"},
 		{[]string{"flows.0.via=[spine1]"}, "dcqcn", ""},

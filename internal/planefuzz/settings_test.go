@@ -449,7 +449,7 @@ var drawnByHand = []string{
 	"recovery", "selective.bdp_cap", "selective.rto_low", "selective.rto_low_packets", "selective.reorder",
 }
 
-// drawOthers draws the other settings. One that does not go with the rest is left out again.
+// drawOthers draws the other settings, and keeps the defaults if the scenario is not valid with them.
 func (c *testCase) drawOthers(d chooser) {
 	before := *c
 	for _, table := range []keys.Table{settings.Switch(&c.Switch, &c.Balancing), settings.Host(&c.Host)} {

@@ -12,13 +12,13 @@ import (
 )
 
 // pfc implements flow control by PAUSE and RESUME (IEEE 802.1Qbb). An ingress pipeline requests a PAUSE when a frame
-// takes its account to XOFF, and the traffic manager a RESUME when a dequeue takes it to XON. A PAUSE is renewed when
+// takes its account to XOFF, and the traffic manager a RESUME when a dequeue takes it to XON. A PAUSE is refreshed when
 // half of its time has passed. Its state is in the ports.
 type pfc struct{}
 
 func (pfc) usesPause() bool { return true }
 
-// longestTimer returns 0: PAUSEs are renewed only while something holds a peer, which may last for ever in a cycle.
+// longestTimer returns 0: PAUSEs are refreshed only while something holds a peer, which may last for ever in a cycle.
 func (pfc) longestTimer() vtime.Time { return 0 }
 
 func (pfc) seesBarriers() bool { return false }
@@ -130,7 +130,7 @@ func (pfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, used u
 		(d.Headroom(account, bytes) != 0 || bytes > d.state.ResumeLevel(account.Port, used))
 }
 
-// sendPause lets the pipeline of ingress port in build a PAUSE that is still due: the first of a pause, or a renewal.
+// sendPause lets the pipeline of ingress port in build a PAUSE that is still due: the first of a pause, or a refresh.
 func (c pfc) sendPause(w *worker, in *port, priority uint8) error {
 	f, _, err := w.build(in, ebpf.TriggerPause, 0, priority, ebpf.FrameMin)
 	if f == nil {
@@ -154,7 +154,7 @@ func (pfc) scheduleRefresh(w *worker, in *port, priority uint8) {
 	w.push(in.partition, at, eventRefresh, in.id<<3|int32(priority))
 }
 
-// refresh renews a PAUSE unless a RESUME, or a later PAUSE, was sent in between.
+// refresh sends the next PAUSE of a pause, unless a RESUME, or a later PAUSE, was sent in between.
 func (c pfc) refresh(w *worker, id int, priority uint8) error {
 	in := &w.ports[id]
 	if w.state.Ports[id].Class[priority].Pausing == 0 || in.pausings().refreshAt[priority] != w.now {

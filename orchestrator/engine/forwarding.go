@@ -300,7 +300,7 @@ func (w *worker) follow(in *port, want uint32, priority uint8, egress int32, flo
 			w.watchdogs.watchPort(w, in)
 		}
 		w.monitor.changed(w.now, in, w.pass.Changed)
-		// A pause needs no action, as the gate sees it. Priorities that are ON again may send now.
+		// Priorities that are ON now may send. Those that are OFF need no call: Dequeue and pull check paused_until.
 		if err := w.serve(in); err != nil {
 			return err
 		}

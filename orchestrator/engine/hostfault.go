@@ -109,7 +109,7 @@ func (w *worker) deliver(p *port, f *frame.Frame) {
 // pfcAt returns the PFC settings of the switch of a host's port.
 func (w *worker) pfcAt(p *port) *switchagent.PFC { return &w.settings[w.ports[p.peer].index].PFC }
 
-// pausePeer queues the PAUSEs of a receiver without room, and schedules their renewal.
+// pausePeer queues the PAUSEs of a receiver without room, and schedules their refresh.
 func (r *receiver) pausePeer(w *worker, p *port) {
 	pfc := w.pfcAt(p)
 	w.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
@@ -121,7 +121,7 @@ func (*receiver) resumePeer(w *worker, p *port) {
 	w.queuePFC(p, w.pfcAt(p).Priorities, wire.Resume, PauseReceiver)
 }
 
-// renewPause renews a slow receiver's PAUSE. A nil r means that the NIC is healthy now.
+// renewPause refreshes a slow receiver's PAUSE. A nil r means that the NIC is healthy now.
 func (r *receiver) renewPause(w *worker, p *port) error {
 	if r == nil || !r.pausing || r.pauseAt != w.now {
 		return nil

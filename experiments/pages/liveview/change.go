@@ -17,8 +17,8 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// mostAsked limits a request in bytes, and mostSaid the returned output of the fabric's shell.
-const mostAsked, mostSaid = 1 << 12, 1 << 16
+// mostRequest limits a request in bytes, and mostOutput the returned output of the fabric's shell.
+const mostRequest, mostOutput = 1 << 12, 1 << 16
 
 // change describes a command of the fabric's shell that a page may use.
 type change struct {
@@ -156,7 +156,7 @@ func (p *Page) serveChange(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "expected a request of type application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostAsked))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostRequest))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
@@ -198,5 +198,5 @@ func (p *Page) do(line string) (said string, err error) {
 	defer c.Close()
 	var out bytes.Buffer
 	err = c.Do(line, &out)
-	return string(out.Bytes()[:min(out.Len(), mostSaid)]), err
+	return string(out.Bytes()[:min(out.Len(), mostOutput)]), err
 }

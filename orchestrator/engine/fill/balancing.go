@@ -39,12 +39,12 @@ func CheckBalancing(plan *topologies.Plan, b *topologies.Balancing) error {
 	}
 	if plan.Hash == topologies.HashHPCC && (!b.Hashes() || b.Seed != topologies.OwnSeed ||
 		b.Fields != topologies.HashFiveTuple) {
-		return schema.Errorf("load_balancing", "has no say where routing.hash is hpcc: leave one of them out")
+		return schema.Errorf("load_balancing", "has no effect with routing.hash: hpcc: remove one of the two")
 	}
 	for _, group := range plan.Routes().Groups {
 		if most := choices[b.Mode].most; most > 0 && len(group) > most {
 			return schema.Errorf("load_balancing.mode", "%v compares %d queues at most, and %s has %d equal-cost ports: "+
-				"take spray", b.Mode, most, plan.Nodes[plan.Ports[group[0]].Node].Name, len(group))
+				"use spray", b.Mode, most, plan.Nodes[plan.Ports[group[0]].Node].Name, len(group))
 		}
 	}
 	return nil

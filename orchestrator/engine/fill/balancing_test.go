@@ -19,8 +19,8 @@ func TestCheckBalancing(t *testing.T) {
 	}{
 		{hpcc, 4, topologies.DefaultBalancing(), ""},
 		{own, 4, topologies.Balancing{Seed: 3}, ""},
-		{hpcc, 4, topologies.Balancing{Seed: 3}, "load_balancing has no say"},
-		{hpcc, 4, topologies.Balancing{Seed: topologies.OwnSeed, Mode: topologies.BalanceSpray}, "load_balancing has no say"},
+		{hpcc, 4, topologies.Balancing{Seed: 3}, "load_balancing has no effect"},
+		{hpcc, 4, topologies.Balancing{Seed: topologies.OwnSeed, Mode: topologies.BalanceSpray}, "load_balancing has no effect"},
 		{own, 256, topologies.Balancing{Mode: topologies.BalanceAdaptive}, ""},
 		{own, 257, topologies.Balancing{Mode: topologies.BalanceSpray}, ""},
 		{

@@ -6,7 +6,7 @@ import { element } from "./format.js";
 export class Actions {
 	constructor(run) {
 		this.run = run;
-		this.typed = new Map(); // what the user has, by form and field
+		this.typed = new Map(); // the user's input, by form and field
 		this.said = element("p", { className: "said", role: "status" });
 		this.place = element("div", { className: "form" });
 		this.forms = { incast: () => this.incast(), flow: () => this.flow(), link: () => this.link(), "PFC storm": () => this.storm(), set: () => this.set() };
@@ -21,7 +21,7 @@ export class Actions {
 			element("div", { className: "bar" }, element("h2", { textContent: "Do" }), ...this.buttons, start), this.place, this.said);
 	}
 
-	/** choose notes what is selected: forms begin with it. */
+	/** choose sets the selection that forms start with. */
 	choose(chosen) {
 		this.chosen = chosen;
 		if (this.opened) this.open(this.opened);
@@ -33,7 +33,7 @@ export class Actions {
 		this.place.replaceChildren(...(name ? [this.forms[name]()] : []));
 	}
 
-	/** ask has something done, and tells what came of it. */
+	/** ask sends a request, and shows the result. */
 	async ask(what) {
 		this.tell("", "…");
 		let text, bad = true;
