@@ -36,6 +36,7 @@ var codeBlock = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 // TestClusterRecipes checks that the recipes of docs/clusters.md are valid shell and YAML. It runs their commands, with
 // the variables that their schedulers set, and compares the folder with that of the sweep on one machine.
 func TestClusterRecipes(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../docs/clusters.md")
 	if err != nil {
 		t.Fatal(err)

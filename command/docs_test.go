@@ -26,6 +26,7 @@ var evaluated = regexp.MustCompile(`(?m)^\$ (awk .*)\n((?:[^$` + "`" + `].*\n)*)
 // documents show, but for the wall-clock time and the plane.
 func TestDocumentedRuns(t *testing.T) {
 	testenv.WholeScenario(t)
+	t.Parallel()
 	_, pausenet := program(t)
 	runs, evaluations := 0, 0
 	for _, document := range []string{
@@ -90,6 +91,7 @@ func TestDocumentedRuns(t *testing.T) {
 // TestDocumentedDeadlock checks that a live fabric prints the deadlock that docs/faults.md shows, except for the times.
 func TestDocumentedDeadlock(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	_, pausenet := program(t)
 	data, err := os.ReadFile("../docs/faults.md")
 	if err != nil {

@@ -47,6 +47,7 @@ func fabric(t *testing.T, name, pausenet string) {
 // host may not enter another's namespaces.
 func TestExecFromNode(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	folder, pausenet := program(t)
 	const name = "test-exec"
 	fabric(t, name, pausenet)

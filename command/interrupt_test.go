@@ -115,6 +115,7 @@ func reaches(t *testing.T, path, text string) {
 
 // TestInterruptedReading interrupts a command whose scenario never arrives through a pipe.
 func TestInterruptedReading(t *testing.T) {
+	t.Parallel()
 	for _, verb := range []string{"validate", "show", "run", "sweep", "bound", "graph"} {
 		t.Run(verb, func(t *testing.T) {
 			_, pausenet := program(t)
@@ -132,6 +133,7 @@ func TestInterruptedReading(t *testing.T) {
 
 // TestInterruptedPrinting interrupts a run whose output nobody reads. Its results are complete, and stay.
 func TestInterruptedPrinting(t *testing.T) {
+	t.Parallel()
 	dir, pausenet := program(t)
 	_, w := pipe(t, true)
 	b := block(t, pausenet, nil, w, "run", "incast", "--plane", "wasm")
@@ -144,6 +146,7 @@ func TestInterruptedPrinting(t *testing.T) {
 
 // TestInterruptedWaiting interrupts a run that waits for a folder which another process has locked.
 func TestInterruptedWaiting(t *testing.T) {
+	t.Parallel()
 	dir, pausenet := program(t)
 	folder := filepath.Join(dir, "point")
 	unlock, err := lockResultsFolder(t.Context(), dir, folder, 0)
@@ -169,6 +172,7 @@ func TestInterruptedWaiting(t *testing.T) {
 // TestInterruptedWatch checks that a watching command continues until a signal, and that its exit code names the
 // signal, whether it runs at that moment or waits.
 func TestInterruptedWatch(t *testing.T) {
+	t.Parallel()
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		dir, pausenet := program(t)
 		if err := os.WriteFile(filepath.Join(dir, "mine.star"), []byte("def init(flow):\n    flow.rate = path.line_rate\n"),
@@ -184,6 +188,7 @@ func TestInterruptedWatch(t *testing.T) {
 // TestInterruptedSweep interrupts a sweep whose point has been stopped. The sweep ends the point and reports its
 // results so far.
 func TestInterruptedSweep(t *testing.T) {
+	t.Parallel()
 	dir, pausenet := program(t)
 	b := block(t, pausenet, nil, nil, "sweep", "incast", "--set", "flows.0.size=2GB,3GB", "--set", "duration=10s", "--cc",
 		"none", "--jobs", "1", "--plane", "wasm", "--out", "out")

@@ -39,6 +39,7 @@ const others = `(setsid sleep 1005 &) >/dev/null 2>&1; exec sleep 1006`
 // processes, namespaces and BPF programs, and checks that the next fabric of that name comes up at once.
 func TestKill(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	times := 10
 	if s := os.Getenv("PAUSENET_KILLS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -181,6 +182,7 @@ func nothingLeft(t *testing.T, what string, pid int, variable string, programs [
 // TestHangUp checks that a fabric whose terminal disappears ends in order, with its verdict.
 func TestHangUp(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	_, pausenet := program(t)
 	cmd := exec.Command(pausenet, "up", "--name", "test-hangup", "--slowdown", "500")
 	typed, err := cmd.StdinPipe()
@@ -223,6 +225,7 @@ func TestHangUp(t *testing.T) {
 // order and reports why.
 func TestInitKilled(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	_, pausenet := program(t)
 	cmd := exec.Command(pausenet, "up", "--name", "test-init", "--slowdown", "500")
 	typed, err := cmd.StdinPipe()
@@ -268,6 +271,7 @@ func TestInitKilled(t *testing.T) {
 // TestStoppedClient: another terminal's program that has been stopped there holds nothing of a fabric that is killed.
 func TestStoppedClient(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	_, pausenet := program(t)
 	up := exec.Command(pausenet, "up", "--name", "test-stopped", "--slowdown", "500", "--detach")
 	up.Env = append(os.Environ(), detachedVariable+"=1") // the process in the background itself

@@ -70,6 +70,7 @@ func strictly(t *testing.T, data []byte, into any) {
 // specification, leaves the submission unchanged, and fails where no grade is possible.
 func TestGradescope(t *testing.T) {
 	testenv.WholeScenario(t)
+	t.Parallel()
 	root := t.TempDir()
 	for _, folder := range []string{"source", "submission", "results"} {
 		if err := os.Mkdir(filepath.Join(root, folder), 0o755); err != nil {
@@ -126,6 +127,7 @@ func TestGradescope(t *testing.T) {
 // TestClassroom checks that the reporter can read the output of lab check, and that its sums are the grade.
 func TestClassroom(t *testing.T) {
 	testenv.WholeScenario(t)
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "pfc")
 	if err := os.CopyFS(folder, os.DirFS("../experiments/lab/exercises/pfc/wrong")); err != nil {
 		t.Fatal(err)

@@ -119,6 +119,7 @@ func (s failingScript) Run(_ string, f func(testscript.T)) {
 // with it the programs on its nodes.
 func TestFailedScriptLeavesNothing(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "left.txtar")
 	script := "exec pausenet up --name txtar-left --detach --slowdown 500\n" +
 		"exec pausenet exec --fabric txtar-left h1 -- sh -c 'sleep 1000 >/dev/null 2>&1 &'\nexec false\n"

@@ -10,6 +10,7 @@ import (
 // TestOwnProgram builds a pausenet with its own congestion control in a module outside of this repository, and checks
 // that every command knows that controller.
 func TestOwnProgram(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "own")
 	build := exec.Command("go", "build", "-o", program, ".")
 	build.Dir = filepath.Join("..", "examples", "own-controller")

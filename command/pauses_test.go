@@ -16,6 +16,7 @@ import (
 // TestPauseCounts: wherever PAUSE frames are counted, all of them and those between switches stand side by side: a
 // source may mean either.
 func TestPauseCounts(t *testing.T) {
+	t.Parallel()
 	dir, pausenet := program(t)
 	prints := func(args ...string) string {
 		t.Helper()

@@ -173,7 +173,7 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	p.cmd.Dir = ts.MkAbs(".")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "TMPDIR="+ts.Getenv("TMPDIR"),
-		testVariable+"="+ts.Getenv(testVariable))
+		testVariable+"="+ts.Getenv(testVariable), timeoutVariable+"="+ts.Getenv(timeoutVariable))
 	out, err := os.Create(ts.MkAbs(args[0] + ".out"))
 	ts.Check(err)
 	defer out.Close()

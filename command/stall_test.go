@@ -19,6 +19,7 @@ import (
 // numbers cannot be trusted, and by how much the program's frames were late.
 func TestStall(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	_, pausenet := program(t)
 	const name = "test-stall"
 	run := func(args ...string) string {

@@ -364,6 +364,7 @@ func measuredDocuments(t *testing.T) []string {
 // whether they are stale: -update then adds a line below them, and `make results` measures them again.
 func TestTables(t *testing.T) {
 	testenv.WholeScenario(t)
+	t.Parallel()
 	folder, pausenet := program(t)
 	fingerprints, err := os.ReadFile("../test/fingerprints/table.txt")
 	if err != nil {

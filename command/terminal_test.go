@@ -114,6 +114,7 @@ func newTerminal(t *testing.T, programs ...string) (lab *terminal, pausenet stri
 // TestTerminal runs a session at a terminal: bring-up, pingall, iperf, incast, a link down, Ctrl-C, a shell on a host,
 // exit.
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	lab, pausenet := newTerminal(t, "tmux", "iperf3")
 	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-lab --slowdown 500; echo code $?")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
@@ -167,6 +168,7 @@ func TestTerminal(t *testing.T) {
 // TestFoldsAtTheTerminalsWidth checks that pausenet breaks its own output between words at a terminal: errors,
 // warnings, and the texts of up, the shell and the verdict. Lines that only the terminal has broken are joined first.
 func TestFoldsAtTheTerminalsWidth(t *testing.T) {
+	t.Parallel()
 	lab, pausenet := newTerminal(t, "tmux")
 	const width = 60
 	lab.tmux("resize-window", "-t", "lab", "-x", strconv.Itoa(width))
@@ -187,7 +189,7 @@ func TestFoldsAtTheTerminalsWidth(t *testing.T) {
 	folds("an error")
 	typed(pausenet+" validate incast --set switch.pfc.headroom=1KB; echo code $?", "code 0")
 	folds("a warning")
-	typed(pausenet+" up --name tmux-lab --slowdown 500; echo code $?", "help lists")
+	typed(pausenet+" up --name tmux-folds --slowdown 500; echo code $?", "help lists")
 	lab.prompt()
 	lab.tmux("send-keys", "-t", "lab", "-l", "help")
 	lab.tmux("send-keys", "-t", "lab", "Enter")
@@ -201,6 +203,7 @@ func TestFoldsAtTheTerminalsWidth(t *testing.T) {
 
 // TestSuspend checks that Ctrl-Z stops the fabric with the program that it is running, and that fg continues both.
 func TestSuspend(t *testing.T) {
+	t.Parallel()
 	lab, pausenet := newTerminal(t, "tmux")
 	shell := func(line string) {
 		lab.tmux("send-keys", "-t", "lab", "-l", line)
@@ -224,6 +227,7 @@ func TestSuspend(t *testing.T) {
 // TestAttachedTerminal attaches a shell to a fabric in the background, watches it, and leaves it up, with a terminal
 // that is as it was before.
 func TestAttachedTerminal(t *testing.T) {
+	t.Parallel()
 	lab, pausenet := newTerminal(t, "tmux")
 	up := exec.Command(pausenet, "up", "--name", "tmux-attached", "--detach", "--slowdown", "500", "--cc", "none")
 	up.Env = append(os.Environ(), detachedVariable+"=1") // the process in the background itself
@@ -294,6 +298,7 @@ func TestAttachedTerminal(t *testing.T) {
 // TestTypedAhead: lines that are typed, or pasted, while a line is done are done after it, all of them and in their
 // order.
 func TestTypedAhead(t *testing.T) {
+	t.Parallel()
 	lab, pausenet := newTerminal(t, "tmux")
 	started, over := filepath.Join(filepath.Dir(lab.socket), "started"), filepath.Join(filepath.Dir(lab.socket), "over")
 	lab.tmux("send-keys", "-t", "lab", "-l", pausenet+" up --name tmux-ahead --slowdown 500; echo code $?")

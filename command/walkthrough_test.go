@@ -42,6 +42,7 @@ func said(session string) (typed []string, answers [][]string) {
 // TestWalkthrough types the lines of docs/walkthrough.md and expects the output shown there, except for numbers.
 func TestWalkthrough(t *testing.T) {
 	testenv.NeedRoot(t)
+	t.Parallel()
 	for _, program := range []string{"ping", "iperf3", "tcpdump"} {
 		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
 			t.Skipf("this test needs %s: apt-get install %s", program, program)

@@ -85,13 +85,16 @@ var ErrSeveral = errors.New("several fabrics are up")
 // crowded reports whether an error of Dial means that the socket's queue is full.
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
-const (
+var (
 	// answerTimeout limits how long a fabric may take to answer, or to continue an answer. A pass on a slow machine may
 	// block its engine for 20 s.
 	answerTimeout = 30 * time.Second
 	// endTimeout limits how long a fabric may take to end.
 	endTimeout = time.Minute
 )
+
+// SetTimeouts sets how long clients wait for a fabric to answer and to end. It is for tests, before they make a client.
+func SetTimeouts(answer, end time.Duration) { answerTimeout, endTimeout = answer, end }
 
 // Unanswered means that a fabric is up but does not answer.
 type Unanswered struct {
