@@ -99,14 +99,14 @@ func efficiency(receivers int) func(r, _ *run) (float64, error) {
 	}
 }
 
-func sentAgain(r, _ *run) (float64, error) {
-	var again, all int64
+func retransmittedShare(r, _ *run) (float64, error) {
+	var retransmitted, all int64
 	err := rundir.Read(r.directory, rundir.Flows, func(f *rundir.FlowRow) error {
 		all += f.Size
-		again += f.Retransmitted
+		retransmitted += f.Retransmitted
 		return nil
 	})
-	return 100 * float64(again) / float64(all), err
+	return 100 * float64(retransmitted) / float64(all), err
 }
 
 // convergenceWindow sets the time over which rates are averaged before they are compared.

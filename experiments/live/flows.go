@@ -92,11 +92,11 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 			flows[i] = *r.own
 			continue
 		}
-		from, fromPlace, fromNamed, err := f.end(r.From)
+		from, fromPosition, fromNamed, err := f.end(r.From)
 		if err != nil {
 			return err
 		}
-		to, toPlace, toNamed, err := f.end(r.To)
+		to, toPosition, toNamed, err := f.end(r.To)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 		}
 		flows[i] = scenario.Flow{
 			Tag: scenario.DefaultTag, Source: from.ID, Destination: to.ID, Size: r.Size,
-			Pair: topologies.Pair{From: fromPlace, To: toPlace},
+			Pair: topologies.Pair{From: fromPosition, To: toPosition},
 		}
 		if fromNamed {
 			flows[i].Named |= topologies.NamedFrom

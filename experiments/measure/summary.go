@@ -75,12 +75,12 @@ type DropSummary struct {
 	// Lossy counts frames of lossy classes that were dropped for lack of space, by cause: LossyQueue, LossyThreshold,
 	// LossyBuffer; absent if there are none.
 	Lossy map[string]int64 `json:"lossy_frames,omitempty"`
-	// Places lists the ports with the most drops, by cause; absent if there are none.
-	Places []DropPlace `json:"places,omitempty"`
+	// Positions lists the ports with the most drops, by cause; absent if there are none.
+	Positions []DropPosition `json:"places,omitempty"`
 }
 
-// DropPlace counts the frames that one port dropped for one cause.
-type DropPlace struct {
+// DropPosition counts the frames that one port dropped for one cause.
+type DropPosition struct {
 	Cause  string `json:"cause"` // a key of DropTexts
 	Node   string `json:"node"`
 	Peer   string `json:"peer"` // at the other end of the port's link

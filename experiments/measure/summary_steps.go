@@ -189,13 +189,13 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 	for i := range links {
 		links[i].from, links[i].after = vtime.Never, vtime.Never
 	}
-	alone := func(message int32, begun vtime.Time) (all steps.Alone) {
+	alone := func(message int32, started vtime.Time) (all steps.Alone) {
 		own := parts(message)
 		for i := range own {
 			p := &own[i]
 			first, last, bytes := FramesOf(plan, p.Size)
 			shortest := min(first, last)
-			before, after := begun, OneWay(plan, p.Path, shortest)+OneWay(plan, p.Back, ACKFrame(plan))
+			before, after := started, OneWay(plan, p.Path, shortest)+OneWay(plan, p.Back, ACKFrame(plan))
 			for hop, id := range p.Path {
 				port, l := &plan.Ports[id], &links[id]
 				through := port.Rate.TimeFor(plan.Framing.LineBytes(shortest))

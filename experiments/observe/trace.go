@@ -49,9 +49,9 @@ type queueOf struct {
 
 // counter writes a counter track. It omits a value that equals the previous one.
 type counter struct {
-	track perfetto.Track
-	last  int64
-	begun bool
+	track   perfetto.Track
+	last    int64
+	started bool
 }
 
 // portCounters holds the counters of a port's samples.
@@ -110,8 +110,8 @@ func (t *trace) queue(q queueOf) perfetto.Track {
 
 // set writes a value of a counter.
 func (t *trace) set(c *counter, now vtime.Time, v int64) {
-	if !c.begun || c.last != v {
-		c.begun, c.last = true, v
+	if !c.started || c.last != v {
+		c.started, c.last = true, v
 		t.writer.Value(c.track, now.RoundNanoseconds(), v)
 	}
 }

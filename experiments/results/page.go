@@ -207,8 +207,8 @@ func (r *RunFolder) report(name string) report.Run {
 		Queue: lossy[measure.LossyQueue], Threshold: lossy[measure.LossyThreshold],
 		Buffer: lossy[measure.LossyBuffer],
 	}
-	for _, p := range sum.Drops.Places {
-		run.Summary.Drop = append(run.Summary.Drop, report.DropPlace{
+	for _, p := range sum.Drops.Positions {
+		run.Summary.Drop = append(run.Summary.Drop, report.DropPosition{
 			At:    p.Node + " to " + p.Peer,
 			Cause: measure.DropTexts[p.Cause], Frames: p.Frames,
 		})

@@ -55,9 +55,9 @@ func (r *RunFolder) readEvents() error {
 			r.more++
 			return nil
 		}
-		e := report.Event{Time: row.Time, Name: strings.ReplaceAll(row.Event, "_", " "), Place: row.Node, Detail: row.Detail}
+		e := report.Event{Time: row.Time, Name: strings.ReplaceAll(row.Event, "_", " "), Position: row.Node, Detail: row.Detail}
 		if row.Peer != "" {
-			e.Place += " → " + row.Peer
+			e.Position += " → " + row.Peer
 		}
 		if e.Detail == "ends" {
 			e.Name, e.Detail = e.Name+" ends", ""

@@ -41,7 +41,7 @@ func TestReadEvents(t *testing.T) {
 	if !r.report("none").Faults {
 		t.Error("the report's run has no faults")
 	}
-	if e, want := r.events[1], (report.Event{Time: 1_100_000, Name: "link up", Place: "leaf0 → spine0"}); e != want {
+	if e, want := r.events[1], (report.Event{Time: 1_100_000, Name: "link up", Position: "leaf0 → spine0"}); e != want {
 		t.Errorf("%+v, want %+v", e, want)
 	}
 	testenv.AddColumns(t, dir) // as a later version may
@@ -56,11 +56,11 @@ func TestReadEvents(t *testing.T) {
 	}{
 		{
 			"5,s0,s0-eth1,h1,injected_storm,ends\n5,,,,storm_end,\n", "",
-			[]report.Event{{Time: 5, Name: "injected storm ends", Place: "s0 → h1"}, {Time: 5, Name: "storm end"}},
+			[]report.Event{{Time: 5, Name: "injected storm ends", Position: "s0 → h1"}, {Time: 5, Name: "storm end"}},
 		},
 		{
 			`7,s0,s0-eth1,h1,storm,"priority 3, ""so"" to speak"` + "\n", "",
-			[]report.Event{{Time: 7, Name: "storm", Place: "s0 → h1", Detail: `priority 3, "so" to speak`}},
+			[]report.Event{{Time: 7, Name: "storm", Position: "s0 → h1", Detail: `priority 3, "so" to speak`}},
 		},
 		{"7,,,,a,\n6,,,,b,\n", "events.csv:3: the time decreases", nil},
 		{"7,,,,a,b,c\n", "events.csv:2: expected 6 fields, got 7", nil},

@@ -44,7 +44,7 @@ func TestCheckIsWhatRunsRefuse(t *testing.T) {
 			}
 			wrong = append(wrong, err)
 			if files, _ := os.ReadDir(dir); len(files) > 0 {
-				t.Errorf("seed %d, %s: refused after it had begun: %v\n%s", seed, controller, err, text)
+				t.Errorf("seed %d, %s: refused after it had started: %v\n%s", seed, controller, err, text)
 			}
 		}
 		if (verdict == nil) != (wrong == nil) {

@@ -38,11 +38,11 @@ func scheduleFault(e *engine.Engine, f *scenario.Fault, at vtime.Time, n int, du
 
 // ApplyFault applies a fault and returns a function that restores the earlier state.
 func ApplyFault(e *engine.Engine, f *scenario.Fault) (undo func() error, err error) {
-	var undone []func() error
+	var restores []func() error
 	each := func(do, back func() error) {
 		if err == nil {
 			err = do()
-			undone = append(undone, back)
+			restores = append(restores, back)
 		}
 	}
 	for _, id := range f.Ports {
@@ -60,7 +60,7 @@ func ApplyFault(e *engine.Engine, f *scenario.Fault) (undo func() error, err err
 		each(do, back)
 	}
 	return func() error {
-		for _, back := range undone {
+		for _, back := range restores {
 			if err := back(); err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ sample: {interval: 10us}
 		if math.Abs(got["long"]-c.want*line) > 0.02*line {
 			t.Errorf("%s: %v, want %.3g", c.name, got, c.want*line)
 		}
-		if _, told := got["short"]; told {
+		if _, found := got["short"]; found {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

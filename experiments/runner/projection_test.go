@@ -66,9 +66,9 @@ func (s *stopwatch) Do(workers int, shares [][]int32, drive func(worker int, par
 		}
 		partition := shares[from][s.next[from]]
 		s.next[from]++
-		begun := time.Now()
+		started := time.Now()
 		drive(w, partition)
-		took := time.Since(begun)
+		took := time.Since(started)
 		s.clocks[w] += took
 		s.work += took
 		s.partitions++

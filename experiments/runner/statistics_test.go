@@ -69,7 +69,7 @@ func TestSpread(t *testing.T) {
 			[]int64{1, 2, 1},
 			"s2 s1 s0 a",
 		},
-		"a hold has begun only when the frame has crossed": {
+		"a hold has started only when the frame has crossed": {
 			[]event{{10, "s2", "s1", 3, false}, {10 + 0, "s1", "s0", 3, false}},
 			[]int64{2},
 			"s2 s1",

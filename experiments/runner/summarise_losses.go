@@ -24,19 +24,19 @@ var dropCauses = map[switchagent.Drop]string{
 
 // Limits on the listed positions of drops in a summary and a verdict.
 const (
-	mostDropPlaces = 64
-	mostDropsTold  = 4
+	mostDropPositions = 64
+	mostDropsListed   = 4
 )
 
-// dropPlaces returns the ports and causes of drops, most frames first.
-func (r *runner) dropPlaces() []measure.DropPlace {
+// dropPositions returns the ports and causes of drops, most frames first.
+func (r *runner) dropPositions() []measure.DropPosition {
 	plan := r.Scenario.Topology
-	var all []measure.DropPlace
+	var all []measure.DropPosition
 	for i := range plan.Ports {
 		node := &plan.Nodes[plan.Ports[i].Node]
 		add := func(cause string, frames int64) {
 			if frames > 0 {
-				all = append(all, measure.DropPlace{
+				all = append(all, measure.DropPosition{
 					Cause: cause, Node: node.Name, Peer: plan.PeerNode(plan.Ports[i].ID).Name,
 					Frames: frames,
 				})
@@ -54,15 +54,15 @@ func (r *runner) dropPlaces() []measure.DropPlace {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b measure.DropPlace) int { return cmp.Compare(b.Frames, a.Frames) })
-	return all[:min(len(all), mostDropPlaces)]
+	slices.SortStableFunc(all, func(a, b measure.DropPosition) int { return cmp.Compare(b.Frames, a.Frames) })
+	return all[:min(len(all), mostDropPositions)]
 }
 
 // judgeDrops adds notes on dropped frames, by cause and port.
 func (r *runner) judgeDrops(v *measure.Verdict, sum *measure.Summary) {
 	var causes []string
-	of := map[string][]measure.DropPlace{}
-	for _, p := range sum.Drops.Places {
+	of := map[string][]measure.DropPosition{}
+	for _, p := range sum.Drops.Positions {
 		if of[p.Cause] == nil {
 			causes = append(causes, p.Cause)
 		}
@@ -74,9 +74,9 @@ func (r *runner) judgeDrops(v *measure.Verdict, sum *measure.Summary) {
 		for i, p := range of[cause] {
 			frames += p.Frames
 			switch {
-			case i < mostDropsTold && len(of[cause]) == 1:
+			case i < mostDropsListed && len(of[cause]) == 1:
 				at = append(at, fmt.Sprintf("%s to %s", p.Node, p.Peer))
-			case i < mostDropsTold:
+			case i < mostDropsListed:
 				at = append(at, fmt.Sprintf("%s to %s (%d)", p.Node, p.Peer, p.Frames))
 			}
 		}

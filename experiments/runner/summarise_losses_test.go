@@ -9,9 +9,9 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// TestDropPlaces checks that a verdict names the cause and position of dropped frames, and that its counts add up to
+// TestDropPositions checks that a verdict names the cause and position of dropped frames, and that its counts add up to
 // the run's.
-func TestDropPlaces(t *testing.T) {
+func TestDropPositions(t *testing.T) {
 	const storm = `
 topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2, rate: 10Gbps}}
 switch: {pfc: {watchdog: {detect: 100us, restore: 10ms}}}
@@ -37,7 +37,7 @@ duration: 5ms
 			t.Errorf("notes %q, want %q and %q", sum.Verdict.Notes, c.note, c.at)
 		}
 		frames := int64(0)
-		for _, p := range sum.Drops.Places {
+		for _, p := range sum.Drops.Positions {
 			frames += p.Frames
 			if p.Cause != c.cause || p.Node+" to "+p.Peer != c.at {
 				t.Errorf("%d frames dropped %s at %s to %s, want %s at %s", p.Frames, p.Cause, p.Node, p.Peer, c.cause, c.at)

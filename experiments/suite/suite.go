@@ -107,7 +107,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 	all.SetLimit(max(s.Jobs, 1))
 	for i := range s.Scenarios {
 		scenario := &s.Scenarios[i]
-		begun := sync.OnceFunc(func() { reports[i] = s.removeReport(scenario) })
+		removeReport := sync.OnceFunc(func() { reports[i] = s.removeReport(scenario) })
 		locations := s.Locations(scenario)
 		results[i] = make([]*runner.Result, len(locations))
 		errs[i] = make([]error, len(locations))
@@ -118,7 +118,7 @@ func (s *Suite) Run(ctx context.Context) ([][]*runner.Result, error) {
 				defer runs.Done()
 				defer carry()
 				if errs[i][k] = ctx.Err(); errs[i][k] == nil {
-					results[i][k], errs[i][k] = s.run(ctx, scenario, locations[k], begun)
+					results[i][k], errs[i][k] = s.run(ctx, scenario, locations[k], removeReport)
 				}
 				return nil
 			})

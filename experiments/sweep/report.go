@@ -46,7 +46,7 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 	}
 	if len(varying) > 0 {
 		out.X.Values, out.X.Unit = numbersOf(out.X.Names)
-		sortPlaces(&out.X)
+		sortPositions(&out.X)
 		out.X.Column = varying[0].Path + unitSuffixes[out.X.Unit]
 	}
 	for i := range rows {
@@ -194,8 +194,8 @@ func numbersOf(texts []string) ([]float64, report.Unit) {
 	return nil, report.None
 }
 
-// sortPlaces sorts the positions of a numeric axis in ascending order.
-func sortPlaces(x *report.SweepAxis) {
+// sortPositions sorts the positions of a numeric axis in ascending order.
+func sortPositions(x *report.SweepAxis) {
 	if x.Values == nil {
 		return
 	}

@@ -77,7 +77,7 @@ func TestReadingTakesNoSquare(t *testing.T) {
 			t.Errorf("%s: %d steps were let pass", name, g.keys+g.moves)
 		}
 		if at != nil && (r.Err() == nil || !strings.Contains(r.Err().Error(), why)) {
-			t.Errorf("%s: nobody is told: %v", name, r.Err())
+			t.Errorf("%s: no error: %v", name, r.Err())
 		}
 	}
 }

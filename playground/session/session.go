@@ -120,15 +120,15 @@ func (c *Checked) refuse(err error) {
 			Message: p.Message,
 		})
 	}
-	c.Mistakes = append(c.Mistakes, guestMistakes(err)...)
+	c.Mistakes = append(c.Mistakes, controllerMistakes(err)...)
 }
 
-// guestMistakes returns the mistakes in the controller's file, from an error that may join several or from the error
+// controllerMistakes returns the mistakes in the controller's file, from an error that may join several or from the error
 // that ended a run.
-func guestMistakes(err error) (all []Mistake) {
+func controllerMistakes(err error) (all []Mistake) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
-			all = append(all, guestMistakes(e)...)
+			all = append(all, controllerMistakes(e)...)
 		}
 		return all
 	}
@@ -203,7 +203,7 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 		o.Stopped = true
 	case err != nil:
 		o.Failed = err.Error()
-		o.Mistakes = append(o.Mistakes, guestMistakes(err)...)
+		o.Mistakes = append(o.Mistakes, controllerMistakes(err)...)
 	}
 	return o
 }

@@ -117,11 +117,11 @@ func (n *nic) shorten() {
 			oldest = min(oldest, s.cursor)
 		}
 	}
-	gone := 0
-	for gone < len(l.log) && l.log[gone].to <= oldest {
-		gone++
+	expired := 0
+	for expired < len(l.log) && l.log[expired].to <= oldest {
+		expired++
 	}
-	l.log = l.log[:copy(l.log, l.log[gone:])]
+	l.log = l.log[:copy(l.log, l.log[expired:])]
 	l.cut = max(64, 2*len(l.log))
 }
 

@@ -203,7 +203,7 @@ func (p *Page) look(ctx context.Context) {
 				return
 			}
 		}
-		begun := time.Now()
+		started := time.Now()
 		var reply *live.Reply
 		var err error
 		if c == nil {
@@ -224,7 +224,7 @@ func (p *Page) look(ctx context.Context) {
 			}
 		} else {
 			p.feed.put("sample", sampleOf(last, reply.Snapshot, p.order))
-			last, rest = reply.Snapshot, max(lookEvery, rests*time.Since(begun))
+			last, rest = reply.Snapshot, max(lookEvery, rests*time.Since(started))
 		}
 		select {
 		case <-time.After(rest):

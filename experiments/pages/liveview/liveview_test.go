@@ -185,7 +185,7 @@ func TestStream(t *testing.T) {
 		return m.Kind == "sample"
 	})
 	if kinds[0] != "hello" || len(last.Data["queue"].([]any)) != 24 {
-		t.Fatalf("told of %v, then %v", kinds, last.Data)
+		t.Fatalf("got %v, then %v", kinds, last.Data)
 	}
 	f.stream(t, last.ID, func(m message) bool {
 		if m.Kind == "hello" {
@@ -214,7 +214,7 @@ func TestStream(t *testing.T) {
 	})
 	v := <-verdict
 	if said, _ := last.Data["verdict"].(map[string]any); said["status"] != string(v.Status) {
-		t.Errorf("the verdict is %s, and the page was told %v", v.Status, last.Data)
+		t.Errorf("the verdict is %s, and the page got %v", v.Status, last.Data)
 	}
 }
 

@@ -227,7 +227,7 @@ func TestHostileInBrowser(t *testing.T) {
 		t.Errorf("title and images: %s", got)
 	}
 	if got := b.Text(".values span:last-child"); !strings.HasPrefix(got, evil) {
-		t.Errorf("told is %s", got)
+		t.Errorf("shown is %s", got)
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 
 // Event represents an event that concerns the fabric instead of one frame: a fault, a PFC storm, a deadlock.
 type Event struct {
-	Time   int64  // virtual nanoseconds
-	Name   string // one or two words, such as "link down"
-	Place  string // empty: the whole fabric
-	Detail string // may be empty
+	Time     int64  // virtual nanoseconds
+	Name     string // one or two words, such as "link down"
+	Position string // empty: the whole fabric
+	Detail   string // may be empty
 }
 
 // wideLetter estimates the width of a letter where the page shows a chart at its narrowest, with the largest text.
@@ -132,12 +132,12 @@ func latest(runs []Run) (at int64) {
 func eventRows(run *Run, unit measure) []row {
 	var rows []row
 	for i, e := range run.Events {
-		if e.Place == "" {
-			e.Place = "the whole fabric"
+		if e.Position == "" {
+			e.Position = "the whole fabric"
 		}
 		rows = append(rows, row{
 			Label: fmt.Sprintf("%d. %s", i+1, unit.named(strconv.FormatFloat(float64(e.Time)/unit.div, 'f', -1, 64))),
-			Cells: []cell{{Text: e.Name, Bar: -1}, {Text: e.Place, Bar: -1}, {Text: withUnits(e.Detail), Bar: -1, Words: true}},
+			Cells: []cell{{Text: e.Name, Bar: -1}, {Text: e.Position, Bar: -1}, {Text: withUnits(e.Detail), Bar: -1, Words: true}},
 		})
 	}
 	if run.MoreEvents > 0 {

@@ -108,13 +108,13 @@ func TestTail(t *testing.T) {
 		}
 		return r
 	}
-	at := func(r *Report, want float64, told bool) {
+	at := func(r *Report, want float64, mentioned bool) {
 		t.Helper()
 		if _, hi, end := r.timeSpan(); hi != want || end != 199.98e6 {
 			t.Errorf("drawn until %g of %g, want %g", hi, end, want)
 		}
-		if got := strings.Contains(pageOf(t, r), "that part is not drawn"); got != told {
-			t.Errorf("told of: %v", got)
+		if got := strings.Contains(pageOf(t, r), "that part is not drawn"); got != mentioned {
+			t.Errorf("mentioned: %v", got)
 		}
 	}
 	r := still()

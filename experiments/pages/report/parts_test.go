@@ -463,7 +463,7 @@ func TestImbalanceAndRecovery(t *testing.T) {
 	if c := lossyTable(r)[0].Bodies[0].Rows[1].Cells; c[0].Text != "0" || c[1].Text != "12" {
 		t.Errorf("dropped: %q and %q", c[0].Text, c[1].Text)
 	}
-	r.Runs[1].Summary.Drop = []DropPlace{{At: "leaf1 to h5", Cause: "by the PFC watchdog", Frames: 150394}}
+	r.Runs[1].Summary.Drop = []DropPosition{{At: "leaf1 to h5", Cause: "by the PFC watchdog", Frames: 150394}}
 	if got := dropTable(r)[0].Bodies[0].Rows; len(got) != 1 || got[0].Label != "leaf1 to h5, by the PFC watchdog" ||
 		got[0].Cells[0].Text != "0" || got[0].Cells[1].Text != "150\u202f394" {
 		t.Errorf("drops by port: %+v", got)

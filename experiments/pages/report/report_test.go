@@ -80,7 +80,7 @@ func TestPage(t *testing.T) {
 			}
 			for _, plot := range worded.FindAllStringSubmatch(page, -1) {
 				if len(plot[1]) < 40 {
-					t.Errorf("a plot is told of in no words: %s", plot[0])
+					t.Errorf("a plot has no description: %s", plot[0])
 				}
 			}
 			ids := make(map[string]bool)

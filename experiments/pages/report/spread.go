@@ -178,19 +178,19 @@ func lossyTable(r *Report) []table {
 	return []table{t}
 }
 
-// mostDropPlaces limits the ports that a report names, those with the most drops.
-const mostDropPlaces = 16
+// mostDropPositions limits the ports that a report names, those with the most drops.
+const mostDropPositions = 16
 
 // dropTable returns the ports that dropped the most frames, with the causes.
 func dropTable(r *Report) []table {
-	type place struct{ at, cause string }
-	places := keys(r, func(s *Summary) []DropPlace { return s.Drop },
-		func(p *DropPlace) place { return place{p.At, p.Cause} })
-	if len(places) == 0 {
+	type position struct{ at, cause string }
+	positions := keys(r, func(s *Summary) []DropPosition { return s.Drop },
+		func(p *DropPosition) position { return position{p.At, p.Cause} })
+	if len(positions) == 0 {
 		return nil
 	}
 	var rows []row
-	for _, at := range places[:min(len(places), mostDropPlaces)] {
+	for _, at := range positions[:min(len(positions), mostDropPositions)] {
 		rows = append(rows, r.row(at.at+", "+at.cause, counts, lower, func(run *Run) float64 {
 			for _, p := range run.Summary.Drop {
 				if p.At == at.at && p.Cause == at.cause {

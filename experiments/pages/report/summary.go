@@ -34,14 +34,14 @@ type Summary struct {
 	// Lossy counts the frames dropped in lossy classes for lack of space.
 	Lossy LossyDrops
 	// Drop lists the ports with the most dropped frames, by cause.
-	Drop []DropPlace
+	Drop []DropPosition
 	// Jobs and Collectives hold the results of workloads with dependent flows.
 	Jobs        []Job
 	Collectives []Collective
 }
 
-// DropPlace counts the frames that a port dropped for one cause.
-type DropPlace struct {
+// DropPosition counts the frames that a port dropped for one cause.
+type DropPosition struct {
 	At, Cause string
 	Frames    int64
 }

@@ -210,11 +210,11 @@ func TestPlays(t *testing.T) {
 		shows(b, step[1])
 	}
 	// The value of a plot at a moment: of each run the last that the plot has by then.
-	var told [2]string
+	var shown [2]string
 	for i, name := range []string{"dcqcn", "dcon"} {
 		for _, row := range table(t, folder, name, "panels.csv") {
 			if at, err := strconv.Atoi(row[2]); err == nil && row[0] == "0" && row[1] == "0" && at <= 205000 {
-				told[i] = row[3]
+				shown[i] = row[3]
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func TestPlays(t *testing.T) {
 	b.Wait("document.querySelectorAll('#fabrics figure').length === 2")
 	figure := "[...document.querySelectorAll('#plots figure')].find((f) => f.querySelector('figcaption span').textContent === 'Queue')"
 	b.Wait(fmt.Sprintf("[...%s.querySelectorAll('em')].map((e) => e.dataset.raw).join() === %q", figure,
-		told[0]+","+told[1]))
+		shown[0]+","+shown[1]))
 	press(b, "?")
 	b.Wait("document.querySelector('#keys').open")
 	press(b, "\x1b")

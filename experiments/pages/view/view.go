@@ -28,10 +28,10 @@ var style []byte
 
 // Markers in index.html that are replaced.
 const (
-	titlePlace  = "<!--title-->"
-	policyPlace = "<!--policy-->"
-	stylePlace  = `<link rel="stylesheet" href="view.css">`
-	scriptPlace = `<script type="module" src="view.js"></script>`
+	titleMarker  = "<!--title-->"
+	policyMarker = "<!--policy-->"
+	styleMarker  = `<link rel="stylesheet" href="view.css">`
+	scriptMarker = `<script type="module" src="view.js"></script>`
 )
 
 // policy returns the content security policy: what the page may load and run, from the given sources.
@@ -55,9 +55,9 @@ func single(title, number string, runs [][]byte) []byte {
 	}
 	meta := `<meta http-equiv="Content-Security-Policy" content="` +
 		html.EscapeString(policy(hash(script), hash(style), "'none'")) + `">`
-	before, behind, _ := strings.Cut(page(title, number, meta), scriptPlace)
+	before, behind, _ := strings.Cut(page(title, number, meta), scriptMarker)
 	var b bytes.Buffer
-	b.WriteString(strings.Replace(before, stylePlace, "<style>"+string(style)+"</style>", 1))
+	b.WriteString(strings.Replace(before, styleMarker, "<style>"+string(style)+"</style>", 1))
 	for _, run := range runs {
 		b.WriteString(`<script type="application/x-pausenet-replay">`)
 		b.WriteString(base64.StdEncoding.EncodeToString(run))
@@ -73,8 +73,8 @@ func single(title, number string, runs [][]byte) []byte {
 // page returns index.html for that many runs.
 func page(title, runs, policy string) string {
 	return strings.NewReplacer(
-		titlePlace, "<title>"+html.EscapeString(title)+" · pausenet</title>",
-		policyPlace, fmt.Sprintf(`<meta name="runs" content="%s">%s`, runs, policy),
+		titleMarker, "<title>"+html.EscapeString(title)+" · pausenet</title>",
+		policyMarker, fmt.Sprintf(`<meta name="runs" content="%s">%s`, runs, policy),
 	).Replace(index)
 }
 

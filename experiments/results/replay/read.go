@@ -77,10 +77,10 @@ type Link struct {
 
 // Event represents a fault, a storm or a deadlock.
 type Event struct {
-	Time   int64  `json:"time"`
-	Kind   string `json:"kind"`
-	Place  string `json:"place"`
-	Detail string `json:"detail"`
+	Time     int64  `json:"time"`
+	Kind     string `json:"kind"`
+	Position string `json:"place"`
+	Detail   string `json:"detail"`
 }
 
 // mostEvents limits the events of a replay.
@@ -267,9 +267,9 @@ func (r *reading) events() error {
 			r.head.MoreEvents++
 			return nil
 		}
-		e := Event{Time: row.Time, Kind: strings.ReplaceAll(row.Event, "_", " "), Place: row.Node, Detail: row.Detail}
+		e := Event{Time: row.Time, Kind: strings.ReplaceAll(row.Event, "_", " "), Position: row.Node, Detail: row.Detail}
 		if row.Peer != "" {
-			e.Place += " to " + row.Peer
+			e.Position += " to " + row.Peer
 		}
 		r.head.Events = append(r.head.Events, e)
 		return nil

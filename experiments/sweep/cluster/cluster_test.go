@@ -473,11 +473,11 @@ func TestResume(t *testing.T) {
 	}
 	stays := s.worker(t.Context(), "stays", "b1", slow)
 	goes, end := context.WithCancel(t.Context())
-	gone := s.worker(goes, "goes", "b1", slow)
+	ended := s.worker(goes, "goes", "b1", slow)
 	<-started
 	<-started
 	end() // with a point in its hands, which another gets
-	if err := <-gone; !errors.Is(err, context.Canceled) {
+	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	gate <- struct{}{} // one point is made

@@ -11,9 +11,9 @@ type Alone struct{ Sent, Delivered, Acknowledged vtime.Time }
 // returned by Order, or nil if they are already in such an order. Operations of others on which they depend have
 // happened at time 0. Critical calls alone once for each message, with the earliest time at which it can start.
 func (g *Graph) Critical(order []int32, first, end int32,
-	alone func(message int32, begun vtime.Time) Alone,
+	alone func(message int32, started vtime.Time) Alone,
 ) vtime.Time {
-	type times struct{ begun, sent, ended vtime.Time }
+	type times struct{ started, sent, ended vtime.Time }
 	at := make([]times, end-first)
 	longest := vtime.Time(0)
 	in := func(o int32) bool { return o >= first && o < end }
@@ -31,20 +31,20 @@ func (g *Graph) Critical(order []int32, first, end int32,
 				continue
 			}
 			before := &at[w.Operation-first]
-			t.begun = max(t.begun, [...]vtime.Time{before.ended, before.sent, before.begun}[w.Until])
+			t.started = max(t.started, [...]vtime.Time{before.ended, before.sent, before.started}[w.Until])
 		}
 		if t.ended == 0 { // not so of a receive whose message came later than it began
-			t.ended = t.begun
+			t.ended = t.started
 		}
-		t.ended = max(t.ended, t.begun)
+		t.ended = max(t.ended, t.started)
 		switch o.Kind {
 		case Compute:
-			t.ended = t.begun + o.Duration
+			t.ended = t.started + o.Duration
 		case Send:
-			took := alone(o.Message, t.begun)
-			t.sent, t.ended = t.begun+took.Sent, t.begun+took.Acknowledged
+			took := alone(o.Message, t.started)
+			t.sent, t.ended = t.started+took.Sent, t.started+took.Acknowledged
 			if r := g.Messages[o.Message].Receive; in(r) {
-				at[r-first].ended = max(at[r-first].ended, t.begun+took.Delivered)
+				at[r-first].ended = max(at[r-first].ended, t.started+took.Delivered)
 				longest = max(longest, at[r-first].ended)
 			}
 		}

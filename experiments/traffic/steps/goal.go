@@ -190,7 +190,7 @@ func (g *goal) statement(words []string, number int) error {
 	case len(words) == 3 && (words[1] == "requires" || words[1] == "irequires"):
 		r := goalRequire{words[0], words[2], Ended, number}
 		if words[1] == "irequires" {
-			r.until = Begun
+			r.until = Started
 		}
 		g.requires = append(g.requires, r)
 		return nil

@@ -77,7 +77,7 @@ func (g *goal) readSchedule(data []byte) error {
 	}
 	for n := range count {
 		lists := nodes[goalNode*n+23:]
-		for _, until := range []Until{Ended, Begun} {
+		for _, until := range []Until{Ended, Started} {
 			length, from := uint64(binary.LittleEndian.Uint32(lists)), uint64(binary.LittleEndian.Uint32(lists[4:]))
 			lists = lists[8:]
 			if length > 0 && 4*(from+length) > uint64(len(appendix)) {

@@ -50,13 +50,13 @@ func TestReadGOAL(t *testing.T) {
 	for i := range g.Operations {
 		text := g.Describe(int32(i))
 		for _, w := range g.Waits(int32(i)) {
-			text += " after " + g.Describe(w.Operation) + []string{"", " sent", " begun"}[w.Until]
+			text += " after " + g.Describe(w.Operation) + []string{"", " sent", " started"}[w.Until]
 		}
 		all = append(all, text)
 	}
 	for _, want := range []string{
 		"operation 1 (rank 0 sends 10 bytes to rank 1) after operation 0 (rank 0 computes 200ns)",
-		"operation 3 (rank 0 computes 100ns) after operation 1 (rank 0 sends 10 bytes to rank 1) begun",
+		"operation 3 (rank 0 computes 100ns) after operation 1 (rank 0 sends 10 bytes to rank 1) started",
 		"operation 5 (rank 1 sends 30 bytes to rank 2) after operation 4 (rank 1 receives 10 bytes from rank 0)",
 		"operation 9 (rank 2 waits) after operation 8 (rank 2 waits)",
 	} {

@@ -29,7 +29,7 @@ type Until uint8
 const (
 	Ended Until = iota
 	Sent        // of a send: its last packet has started to leave
-	Begun
+	Started
 )
 
 // Wait represents a dependency of an operation: an event of another operation of its rank.

@@ -199,8 +199,8 @@ func (t *Trace) arrows() error {
 	}
 	for i := range t.Events {
 		for _, n := range t.Events[i].FlowEnds {
-			if at, begun := begin[n]; !begun || at >= t.Events[i].At {
-				return fmt.Errorf("arrow %d ends at %d and begins at %d (%v)", n, t.Events[i].At, at, begun)
+			if at, known := begin[n]; !known || at >= t.Events[i].At {
+				return fmt.Errorf("arrow %d ends at %d and begins at %d (%v)", n, t.Events[i].At, at, known)
 			}
 			delete(begin, n)
 		}
