@@ -113,7 +113,7 @@ type Flow interface {
 
 // Answer holds a flow's decisions. Languages set valid values only, by Answer.SetRate and its like.
 type Answer struct {
-	Rate   float64    // in bits per second of line time
+	Rate   float64    // bits per second of line time
 	Window int64      // payload bytes; 0 means no window
 	Timer  vtime.Time // time of the next call of Timer; vtime.Never for none
 	Moves  bool       // under cc.DepartureMovesInWindow: a change of the rate moves a departure now
@@ -213,7 +213,7 @@ func Number(set *cc.Settings, p *cc.Parameter) float64 {
 // Error describes a mistake in a program.
 type Error struct {
 	File         string
-	Line, Column int    // from 1; 0 if unknown
+	Line, Column int    // counted from 1; 0 if unknown
 	Function     string // the function with the mistake; empty if none
 	Message      string
 	Trace        string // calls, for debugging; empty if none

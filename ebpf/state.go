@@ -153,11 +153,11 @@ type State struct {
 	Hosts    []Host  // by the lower 24 bits of their addresses, less 1
 	Routes   []Route // by switch and leaf
 	NextHops []uint64
-	Flows    []Flow // of switch n: FlowIDs entries from n*FlowIDs; nil without burst detection
+	Flows    []Flow // FlowIDs entries from n*FlowIDs for switch n; nil without burst detection
 	// Fanouts holds 1 + the time of the last packet, by (ingress port, egress port) of a switch; nil without burst
 	// detection.
 	Fanouts  []uint64
-	Flowlets []Flowlet // of switch n: Flowlets entries from n*Flowlets; nil without Features.Flowlets
+	Flowlets []Flowlet // Flowlets entries from n*Flowlets for switch n; nil without Features.Flowlets
 }
 
 // Counted returns the size with which a frame of n bytes counts in a switch's buffers and against thresholds. It equals

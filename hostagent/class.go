@@ -27,7 +27,7 @@ type classes struct {
 	all     []*class // by priority, descending; nil: the NIC's own is the only one
 	deficit [8]int64 // state of deficit weighted round robin
 	round   uint8    // the priority whose turn it is
-	fresh   bool     // it has received its quantum
+	fresh   bool     // the priority of this round has received its quantum
 }
 
 // classOf returns the class of a data priority.

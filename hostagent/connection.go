@@ -57,9 +57,9 @@ type Connection struct {
 // ConnectionConfig describes a connection to NIC.Connect.
 type ConnectionConfig struct {
 	SenderConfig                 // Size and Traits are not used
-	Number       uint32          // of this end's queue pair
+	Number       uint32          // queue pair number of this end
 	MTU          int             // payload bytes of a full packet
-	Back         wire.FlowParams // of the answers
+	Back         wire.FlowParams // parameters of the answers
 	Messages     Messages
 }
 

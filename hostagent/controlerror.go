@@ -12,7 +12,7 @@ import (
 // that exceeds maxRate, a window below 0, or a timer that is called at one time without end. While rate or window are
 // impossible the flow sends nothing.
 type ControlError struct {
-	At     vtime.Time // of the first one
+	At     vtime.Time // time of the first one
 	Rate   float64    // bits per second of line time
 	Window int64      // payload bytes; below 0 if the window is impossible
 	// Stayed is set for a rate of 0, or nearly 0, that lasted. Such a rate is no error while it passes.

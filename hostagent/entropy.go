@@ -30,8 +30,8 @@ func (s *Settings) Spreads() bool { return s.Entropy != EntropyFlow }
 
 // Constants of REPS, as its authors' simulator has them.
 const (
-	repsCache   = 8                      // ports of packets that have arrived
-	repsFreeze  = 10 * vtime.Millisecond // after a timeout, in which no other ports are tried
+	repsCache   = 8                      // number of ports of arrived packets
+	repsFreeze  = 10 * vtime.Millisecond // time after a timeout in which no other ports are tried
 	repsExplore = 16                     // packets with random ports after that
 )
 
@@ -43,8 +43,8 @@ type entropies struct {
 
 	cache   [repsCache]uint16 // a ring
 	unused  [repsCache]bool   // no packet has been sent with the port since it arrived
-	fresh   int               // how many are unused
-	filled  int               // how many ports the cache has
+	fresh   int               // number of unused ports
+	filled  int               // number of ports in the cache
 	head    int               // index at which to store the next port
 	reuse   int               // index of the port to use next while frozen
 	frozen  bool

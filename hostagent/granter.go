@@ -83,14 +83,14 @@ func (r *Receiver) grant(now vtime.Time) *frame.Frame {
 // turns orders the grants of a NIC's receivers: one receiver after the other, at the rate of the NIC's port. It follows
 // UecPullPacer, without its grants to flows that request nothing (docs/decisions/042-uec.md).
 type turns struct {
-	all   []*Receiver // in order from head on
+	all   []*Receiver // receivers in order, from head on
 	head  int
 	due   vtime.Time // time of the next grant
 	by    *cc.Grants
 	rate  cc.GrantRate
 	until vtime.Time // end of the current period
 
-	packets, marked int64 // in the current period
+	packets, marked int64 // number of packets in the current period
 }
 
 // grantTurns returns the turns of the receiver's NIC. They use the constants of the flow whose packet arrived first.

@@ -42,8 +42,8 @@ type NIC struct {
 	lineBytes func(n int) int64
 
 	control frame.Queue // CNPs, and ACKs and NAKs if they have the control priority
-	class               // of the settings' data priority
-	several classes     // if flows have other data priorities
+	class               // class of the settings' data priority
+	several classes     // classes, if flows have other data priorities
 
 	senders   qpTable[Sender]
 	receivers qpTable[Receiver]
@@ -56,8 +56,8 @@ type NIC struct {
 	calling int32
 
 	packet wire.Packet   // the current packet; passing it to the Recorder would move it to the heap
-	sample cc.Sample     // of the current packet
-	hops   []wire.INTHop // likewise
+	sample cc.Sample     // sample of the current packet
+	hops   []wire.INTHop // telemetry of the current packet
 
 	// HeadersOnly makes frames carry neither payload nor ICRC. Otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
@@ -67,8 +67,8 @@ type NIC struct {
 
 	// Rate holds the rate of the NIC's port, at which its receivers grant (Settings.Grants).
 	Rate    units.Rate
-	turns   *turns // of receivers that grant; nil: none yet
-	granted int    // senders that need grants
+	turns   *turns // turns of receivers that grant; nil: none yet
+	granted int    // number of senders that need grants
 
 	// Recorder receives the reasons why packets leave when they do; nil: none.
 	Recorder Recorder

@@ -108,7 +108,7 @@ func (r *Receiver) OnTimer(now vtime.Time) {
 // arrivals counts a flow's data packets of a period for PCN's report.
 type arrivals struct {
 	packets, marked int64
-	bytes           int64 // in line time
+	bytes           int64 // line time in bytes
 
 	any  bool       // a packet has arrived, in any period
 	last vtime.Time // time of the last arrival

@@ -26,7 +26,7 @@ type Receiver struct {
 	// State of a notification point with periods (notify.go).
 	origin   vtime.Time // start of the first period, the arrival of the flow's first packet; Never before
 	armed    vtime.Time // end of the current period; Never if there will be nothing to report
-	arrivals arrivals   // in the current period
+	arrivals arrivals   // packets in the current period
 
 	lastNak vtime.Time
 	nakFor  int64 // packet that the last NAK was for; -1: none yet

@@ -66,13 +66,13 @@ type sequence struct {
 // pacing holds the departure of a flow's next packet, and the rate and window of its congestion control.
 type pacing struct {
 	state     senderState
-	position  int        // in the pacer
+	position  int        // index in the pacer
 	rate      float64    // bits per second of line time; 0: nothing can be sent
 	window    int64      // payload bytes; 0: none
 	eligible  vtime.Time // departure of the next packet; Never while no rate gives a time
 	stoppedAt vtime.Time // time since which eligible is Never
-	lastStart vtime.Time // of the last packet sent
-	lastLine  int64      // its line time in bytes
+	lastStart vtime.Time // start of the last packet sent
+	lastLine  int64      // line time of the last packet, in bytes
 }
 
 // progress holds the state of a flow's retransmission timer.
@@ -140,7 +140,7 @@ const (
 	senderWaiting senderState = iota // in the pacer
 	senderReady                      // in the ready ring
 	senderBlocked                    // by its window
-	senderDrained                    // everything is sent, not everything acknowledged
+	senderDrained                    // all packets sent, some not acknowledged
 	senderDone
 )
 

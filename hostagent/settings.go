@@ -9,8 +9,8 @@ import (
 
 // Settings holds a host's settings: those of a scenario, and the requirements of its congestion control.
 type Settings struct {
-	DataPriority    uint8 // of data packets; sent as DSCP priority*8+2
-	ControlPriority uint8 // of CNP, and of ACK and NAK unless ACKsWithData
+	DataPriority    uint8 // priority of data packets; sent as DSCP priority*8+2
+	ControlPriority uint8 // priority of CNP, and of ACK and NAK unless ACKsWithData
 	// ACKsWithData puts ACK and NAK into DataPriority: they wait in switches' queues among the data, and PAUSE stops
 	// them with it. The host still sends them before data.
 	ACKsWithData bool

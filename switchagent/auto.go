@@ -38,7 +38,7 @@ const (
 
 // Cable describes a switch's port and its cable, as far as thresholds depend on them.
 type Cable struct {
-	Rate, PeerRate   units.Rate // of the port, and of the one at the other end
+	Rate, PeerRate   units.Rate // rate of the port, and of the one at the other end
 	Delay, PeerDelay vtime.Time // propagation from the port, and to it
 	Full             int        // bytes of a full data packet, as queues count them
 	Longest          int        // bytes of the longest frame
@@ -59,7 +59,7 @@ type InFlight struct {
 	PastXOFF units.Bytes // the frame that takes the account to XOFF: all but one byte may be beyond
 	Sending  units.Bytes // arrivals while the port sends the frame that PAUSE must wait for
 	PFC      units.Bytes // arrivals while it sends PFC frames: PAUSE, and those of other priorities before it
-	Cable    units.Bytes // on the cable, both ways
+	Cable    units.Bytes // bytes on the cable, both ways
 	Peer     units.Bytes // the frame that the peer is sending when PAUSE arrives
 	Response units.Bytes // arrivals while hardware sends and obeys PAUSE
 	// Buffered holds the buffer space of the sum: without bytes that belong to no frame, and in whole cells.
@@ -226,7 +226,7 @@ func (s *Settings) Resolve(cables []Cable) (buffer units.Bytes, ports []Threshol
 // Reach returns the maximum bytes of lossless priorities in a switch with these cables and thresholds: XOFF and
 // headroom of every port. An unbounded dynamic threshold counts with the XOFF that Auto would choose.
 func (s *Settings) Reach(cables []Cable, ports []Thresholds) units.Bytes {
-	const most = 1000 * units.GB // of a port, so that no sum overflows
+	const most = 1000 * units.GB // limit for a port, so that no sum overflows
 	sum := units.Bytes(0)
 	for i := range ports {
 		xoff := ports[i].XOFF

@@ -10,7 +10,7 @@ import (
 const (
 	dontFragment   = 0x4000
 	moreFragments  = 0x2000
-	fragmentOffset = 0x1fff // in units of 8 bytes
+	fragmentOffset = 0x1fff // mask of the offset, in units of 8 bytes
 )
 
 // mostData limits the data of a reassembled IPv4 packet, in bytes.

@@ -29,7 +29,7 @@ const (
 
 // Link describes the port that received a frame, from the view of its switch's processor.
 type Link struct {
-	wire.Between           // from the switch
+	wire.Between           // addresses of the cable; from is the switch's
 	Host         wire.Addr // address of the host at the other end; zero for a switch
 }
 

@@ -128,7 +128,7 @@ type ECNPorts uint8
 
 // Selections of ports.
 const (
-	ECNPortsAuto ECNPorts = iota // as the congestion controller requires; otherwise all
+	ECNPortsAuto ECNPorts = iota // the choice that the congestion controller requires; otherwise all
 	ECNPortsAll
 	ECNPortsToSwitches
 	ECNPortsToHosts

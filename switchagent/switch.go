@@ -46,7 +46,7 @@ type Port struct {
 	of      *Switch
 	index   int // index among the switch's ports
 	control frame.Queue
-	tosses  uint64 // of trimNewest's coin
+	tosses  uint64 // number of tosses of trimNewest's coin
 }
 
 // Counters holds a port's totals over the run.

@@ -24,7 +24,7 @@ type metered struct {
 	code    []byte
 	moves   moves    // map offsets in its code to the original module's code
 	globals []uint32 // mutable globals
-	blocks  int      // of all functions
+	blocks  int      // number of blocks in all functions
 	stack   uint32   // address of the stack's end, from which it grows down; 0: unknown
 }
 
@@ -152,7 +152,7 @@ func fixedMemory(r *reader) ([]byte, error) {
 type entries struct {
 	plain    map[uint32]bool   // types without arguments and results
 	takes    map[uint32]uint32 // arguments of a type
-	types    []uint32          // of functions
+	types    []uint32          // type indexes of functions
 	exports  []export
 	handlers []uint32 // functions that are exported as handlers
 }
@@ -331,11 +331,11 @@ const (
 	mostTypes     = 1024
 	mostGlobals   = 64 // each is compared after each call
 	mostExports   = 1024
-	mostLocals    = 256 // of a function, with its parameters
-	mostBlocks    = 512 // of a function: compilation takes time by their square
+	mostLocals    = 256 // locals and parameters of a function
+	mostBlocks    = 512 // blocks of a function: compilation takes time in proportion to their square
 	mostAllBlocks = 8192
 	mostNesting   = 128  // blocks in blocks
-	mostElements  = 1024 // of a table, or its segments
+	mostElements  = 1024 // elements of a table, or of its segments
 )
 
 // bytesPerStep is the binary logarithm of the bytes that memory.fill, memory.copy and memory.init touch per step.

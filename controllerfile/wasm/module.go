@@ -197,8 +197,8 @@ const (
 	oneByte     // a memory's index, a type of reference
 	fourBytes   // f32.const
 	eightBytes  // f64.const
-	typeList    // of select
-	branchTable // of br_table
+	typeList    // list of types: select
+	branchTable // table of labels: br_table
 	tableChange // refused
 	extended    // a second opcode
 )

@@ -38,7 +38,7 @@ const Version = 2
 
 // Limits of a module.
 const (
-	mostPages     = 16 // of 64 KiB
+	mostPages     = 16 // pages of 64 KiB
 	mostSteps     = 100_000
 	mostFlow      = 4096 // bytes of a flow's state
 	mostDeclared  = 16 << 10
@@ -76,7 +76,7 @@ const (
 	blockStartRate
 	blockHops                                  // number of hops
 	blockHop                                   // the first hop's four: rate, departed, tx_bytes, queue_bytes
-	blockInFlight = blockHop + 4*blockHopCount // from version 2 on
+	blockInFlight = blockHop + 4*blockHopCount // only from version 2 on
 	blockHopCount = 5
 )
 

@@ -62,7 +62,8 @@ type Sample struct {
 	// flight again
 	InFlight int64
 	CE       bool // the packet was marked congestion experienced (echo in the ACK, or the CNP's BECN)
-	UE       bool // it was marked undetermined and not CE (ternary congestion detection; echo, or the CNP's FECN)
+	// the packet was marked undetermined and not CE (ternary congestion detection; echo, or the CNP's FECN)
+	UE bool
 
 	// Hops holds the telemetry (INT) of the switches on the acknowledged packet's path, in order, about the ports that
 	// it left by: line rate in b/s, 0 if the format cannot represent it; departure in whole nanoseconds, modulo
@@ -90,12 +91,12 @@ const (
 
 // Env describes a flow's path to the controller when it is built.
 type Env struct {
-	LineRate units.Rate // of the sender's port
+	LineRate units.Rate // rate of the sender's port
 	MinRate  units.Rate // floor; 0: the algorithm's default
 	BaseRTT  vtime.Time // RTT of the unloaded path for a full packet and its ACK
 	MTU      int        // payload bytes of a full packet
 	LineMTU  int64      // line bytes of a full packet
-	Seed     uint64     // for the flow; a controller that needs randomness derives it from here only
+	Seed     uint64     // seed of the flow; a controller must derive all randomness from it
 
 	NetworkRTT vtime.Time // greatest BaseRTT of the fabric's paths; 0: BaseRTT
 	// ratio of the send capacity of the fabric's hosts to that of its uplinks; 0 and 1: not oversubscribed

@@ -173,7 +173,7 @@ func (d *dcqcn) Preset(now vtime.Time, rate float64) {
 	d.timeStage = d.c.fastRecovery
 }
 
-// OnCNP cuts the rate. A CNP with undetermined but not congestion experienced leaves it.
+// OnCNP cuts the rate. It does not cut for a CNP that reports undetermined without CE.
 func (d *dcqcn) OnCNP(s *Sample) {
 	switch {
 	case s.CE || !s.UE:

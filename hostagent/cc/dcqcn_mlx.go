@@ -107,7 +107,7 @@ func (m *mlx) Preset(_ vtime.Time, rate float64) {
 	m.target = m.rate
 }
 
-// OnCNP records the CNP for the timers. A CNP with undetermined but not congestion experienced leaves the rate.
+// OnCNP records the CNP for the timers. It does not cut for a CNP that reports undetermined without CE.
 func (m *mlx) OnCNP(s *Sample) {
 	now := s.Now
 	if s.UE && !s.CE {

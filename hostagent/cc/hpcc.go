@@ -69,7 +69,7 @@ type hpcc struct {
 	hops     [wire.INTHops]wire.INTHop
 	hopCount int
 	pathID   uint16
-	at       vtime.Time // its arrival
+	at       vtime.Time // arrival of that ACK
 }
 
 // Rate returns R.

@@ -129,7 +129,7 @@ var networkRTTParameter = Parameter{
 // nsccConstants holds NSCC's constants, shared by all flows. Times are in picoseconds, sizes in payload bytes.
 type nsccConstants struct {
 	line, mtu, bdp  float64
-	baseRTT         vtime.Time // of the path
+	baseRTT         vtime.Time // base RTT of the path
 	nakDelay        float64    // delay assumed for a lost packet
 	target          float64
 	alpha           float64 // bytes per picosecond

@@ -52,7 +52,7 @@ type pidTrainee struct {
 	training *PIDTraining
 
 	before float64  // rate before the last sample's terms changed it
-	terms  pidTerms // of the last sample
+	terms  pidTerms // terms of the last sample
 }
 
 // OnAck learns from the RTT that followed the last change of the rate, and makes the next change.

@@ -114,7 +114,7 @@ type swiftConstants struct {
 	fsRange          float64
 	fsAlpha, fsBeta  float64 // the target's part fsAlpha/sqrt(cwnd) + fsBeta: ps*sqrt(packet), ps
 	ai, beta, maxMDF float64
-	cwnd             float64 // of a new flow
+	cwnd             float64 // initial window of a new flow
 	minCwnd, maxCwnd float64
 	resetAfter       int
 	always           bool    // pacing=always
@@ -144,8 +144,8 @@ type swift struct {
 	srtt     float64    // smoothed RTT, ps; the unloaded RTT before the first sample
 	measured bool       // srtt comes from samples
 	lastCut  vtime.Time // time at which cwnd last fell
-	timeouts int        // since the last ACK
-	rate     float64    // of cwnd and srtt
+	timeouts int        // consecutive timeouts since the last ACK
+	rate     float64    // rate that follows from cwnd and srtt
 }
 
 // Rate returns cwnd packets per smoothed RTT, so that the gap below one packet is RTT/cwnd. With pacing=below-one it is

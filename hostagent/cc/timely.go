@@ -90,7 +90,7 @@ type timely struct {
 
 	rate      float64    // R, bits per second
 	rttDiff   float64    // smoothed difference of successive RTTs, ps
-	lastRTT   vtime.Time // of the last update
+	lastRTT   vtime.Time // RTT at the last update
 	increases int        // consecutive increases before the next
 	updateAt  int64      // an ACK beyond this sequence number ends the RTT
 	started   bool       // the first ACK arrived

@@ -62,7 +62,7 @@ func (n *Network) load(p []float64) {
 type state struct {
 	gates [rows]float64   // i, f, candidate, o, activated
 	cell  [Hidden]float64 // c
-	tanh  [Hidden]float64 // of c
+	tanh  [Hidden]float64 // tanh of c
 	out   [Hidden]float64 // h
 }
 

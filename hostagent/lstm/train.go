@@ -46,8 +46,8 @@ type Trainer struct {
 
 	model      Model
 	gradient   []float64
-	mean       []float64 // of the gradients, Adam's first moment
-	square     []float64 // of their squares, Adam's second
+	mean       []float64 // mean of the gradients, Adam's first moment
+	square     []float64 // mean of their squares, Adam's second
 	meanBias   float64   // adamMean to the power of the number of steps
 	squareBias float64
 }

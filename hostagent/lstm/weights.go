@@ -29,7 +29,7 @@ type Provenance struct {
 	Rounds       int      `json:"rounds"`
 	Train        int      `json:"train_pairs_per_round"`
 	Test         int      `json:"test_pairs_per_round"`
-	Passes       int      `json:"passes_per_round"` // over the train pairs
+	Passes       int      `json:"passes_per_round"` // passes over the train pairs
 	Batch        int      `json:"batch_pairs"`
 	LearningRate float64  `json:"learning_rate"`
 	Loss         string   `json:"loss"`

@@ -21,7 +21,7 @@ type Datagrams struct {
 
 // Destination describes the destination of a datagram.
 type Destination struct {
-	wire.FlowParams // of its packet; DestQP is the other queue pair's
+	wire.FlowParams // addresses of its packet; DestQP is the other queue pair's
 	QKey            uint32
 }
 

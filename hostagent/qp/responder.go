@@ -38,7 +38,7 @@ type responder struct {
 
 // job represents the response to a READ or an atomic operation.
 type job struct {
-	psn    int64 // of the next packet
+	psn    int64 // PSN of the next packet
 	msn    uint32
 	atomic bool
 	before uint64 // value before an atomic operation

@@ -39,7 +39,7 @@ type WorkRequest struct {
 	Inline []byte // the payload, instead of SGEs; nil: use SGEs
 	Remote uint64 // address; of an atomic operation a multiple of 8
 	RKey   uint32
-	Imm    uint32 // of the operations with immediate data
+	Imm    uint32 // immediate data of the operations that have some
 	// Compare and Swap hold the operands of an atomic operation. A fetch-and-add adds Swap.
 	Compare, Swap uint64
 	Signaled      bool // has a completion even without an error
@@ -102,7 +102,7 @@ type Completion struct {
 	Op          CompletionOp
 	Length, Imm uint32
 	WithImm     bool
-	Solicited   bool         // of a receive: an event was requested
+	Solicited   bool         // for a receive: an event was requested
 	IP          wire.Version // IP version of a received datagram
 	Receive     bool         // it belongs to a receive queue
 }

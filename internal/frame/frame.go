@@ -22,9 +22,9 @@ type Frame struct {
 	QueueBytes   uint32
 	QueuePackets uint32
 
-	Length int32  // of the whole frame, without FCS
+	Length int32  // length of the whole frame, without FCS
 	InPort int32  // switch port whose account holds it; -1: none
-	Entry  uint32 // its flow table entry + 1; 0: not counted
+	Entry  uint32 // flow table entry + 1; 0: not counted
 
 	Priority uint8
 	Control  bool  // MAC control: overtakes data, no priority's pause holds it

@@ -39,15 +39,15 @@ type Brief uint64
 
 const (
 	briefMSN           = 24
-	briefRetransmitted = 27 // of data: Retransmitted
+	briefRetransmitted = 27 // for data: Retransmitted
 	briefTTL           = 48
 	briefOp            = 55
 	briefECN           = 58
 	briefPad           = 60
 	briefFECN          = 60
 	briefBECN          = 61
-	briefAck           = 62 // of data: AckReq; of an answer: NAK
-	briefOwn           = 63 // of data: trimmed; of an answer: syndromeOwn
+	briefAck           = 62 // for data: AckReq; for an answer: NAK
+	briefOwn           = 63 // for data: trimmed; for an answer: syndromeOwn
 
 	briefChanging = 0x7f<<briefTTL | 3<<briefECN
 )

@@ -41,9 +41,9 @@ const (
 // FlowHeader holds the prebuilt headers of one direction of a flow: for each packet only lengths, checksum, BTH and
 // ICRC remain to be written. It keeps some state between packets, so one goroutine at a time may use it.
 type FlowHeader struct {
-	form   Form                  // over IPv4
-	six    *[roceHeaderLen6]byte // over IPv6: lengths, opcode, flags and PSN are zero; nil: over IPv4
-	length int                   // of either, up to the BTH's end
+	form   Form                  // headers over IPv4
+	six    *[roceHeaderLen6]byte // headers over IPv6: lengths, opcode, flags and PSN are zero; nil: over IPv4
+	length int                   // length of these headers, up to the BTH's end
 	tos    uint8
 	icrc   *icrcState // nil: headers only
 

@@ -29,7 +29,7 @@ const (
 
 	intHopShift   = 12
 	intPathMask   = 1<<intHopShift - 1
-	intRateShift  = 60 // in a slot
+	intRateShift  = 60 // shift of the rate code in a slot
 	intTimeShift  = 36
 	intTxShift    = 16
 	intTimeMask   = 1<<24 - 1

@@ -148,14 +148,14 @@ type Message struct {
 	Payload    int    // bytes
 	VA         uint64 // RETH and AtomicETH
 	RKey       uint32
-	Length     uint32 // of the whole message: RETH
+	Length     uint32 // length of the whole message: RETH
 	Imm        uint32
 	Syndrome   uint8 // AETH
 	MSN        uint32
 	// Swap and Compare hold the operands of an atomic request. In its acknowledgement Swap holds the memory's previous
 	// value.
 	Swap, Compare uint64
-	Timestamp     uint64 // of an opcode with a timestamp
+	Timestamp     uint64 // for an opcode with a timestamp
 	// QKey and SourceQP belong to a datagram.
 	QKey, SourceQP uint32
 }

@@ -14,13 +14,13 @@ type pace struct {
 	several  bool          // several workers are used now
 	better   bool          // several workers are faster, according to the last trial
 	timing   bool          // a measured phase has started
-	started  time.Duration // when it started
+	started  time.Duration // start of the measured phase
 	now      sample        // sample of the current number of workers
 	since    reading       // reading at the start of now
 	late     [2]sample     // recent samples of one worker, and of several
 	all      sample        // samples of the better choice since it became that
 	tried    time.Duration // end of the last trial
-	interval time.Duration // from then to the next trial
+	interval time.Duration // time from the last trial to the next
 	penalty  time.Duration // a wrong change delays the next trial by this many times its cost
 	used     func() time.Duration
 }

@@ -28,7 +28,7 @@ type deadlocks struct {
 	found []Deadlock // only the last may still exist
 
 	searcher cycle.Searcher
-	paused   []cycle.PortPriority // as the last search found them
+	paused   []cycle.PortPriority // queues paused at the last search
 }
 
 // Deadlocks returns the deadlocks found so far, in the order of time.

@@ -49,7 +49,7 @@ type Flow struct {
 	FlowConfig
 	Number   int                 // number of flows that were added before it
 	Sender   *hostagent.Sender   // nil before the start, and after the end
-	Receiver *hostagent.Receiver // likewise
+	Receiver *hostagent.Receiver // nil before the start, and after the end
 	Pair     *qp.QueuePair       // the connected queue pair that the flow represents, without a Receiver; nil: none
 	Finished vtime.Time          // time at which its last byte was acknowledged; vtime.Never before
 	timerAt  vtime.Time          // time of its earliest timer event

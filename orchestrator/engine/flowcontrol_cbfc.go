@@ -22,8 +22,8 @@ import (
 // unsynchronised timers of a real fabric; in step, they would stop and start the whole fabric once per period. The
 // timers rest while only messages move and every peer has the latest state, because messages would only repeat it.
 type cbfc struct {
-	settings  *switchagent.CBFC // of the whole fabric
-	period    []vtime.Time      // of each port
+	settings  *switchagent.CBFC // settings of the whole fabric
+	period    []vtime.Time      // message period by port
 	announced []uint64          // by port: value of spent when it last sent while only messages moved
 	resting   []bool            // by port
 	// State at the last poll: with several partitions, at the end of the last synchronisation window.

@@ -28,8 +28,8 @@ type HostStackCounts struct {
 	Delivered Amount // went up this host's stack, including copies of broadcasts and switches' answers
 	HostDrops int64  // found the NIC's queue full
 	Unknown   int64  // neither IP, ARP nor PFC, longer than the interface allows, or tagged
-	Refused   int64  // of Sent: the fabric dropped them (no such host, no room in a lossy queue, malformed)
-	Taken     int64  // of Sent: accepted by switches, to answer them or to send copies to all hosts
+	Refused   int64  // part of Sent: dropped by the fabric (no such host, no room in a lossy queue, malformed)
+	Taken     int64  // part of Sent: accepted by switches, to answer them or to send copies to all hosts
 	RoCE      int64  // arrived here at UDP port 4791 without a queue pair
 	Datagrams int64  // arrived here for a queue pair of datagrams
 }

@@ -60,10 +60,10 @@ type OperationConfig struct {
 type operation struct {
 	duration     vtime.Time
 	began, ended vtime.Time // vtime.Never until it happens
-	port         int32      // of the host
+	port         int32      // port of the host
 	follow       int32      // index of its first follower in steps.followers
 	followers    int32      // number of followers
-	flow         int32      // of a send: its first flow
+	flow         int32      // first flow of a send
 	waits        int32      // number of events that it still waits for
 	left         int32      // flows that have not been acknowledged, or delivered
 	unsent       int32      // flows whose last packet has not left

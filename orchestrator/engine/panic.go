@@ -11,7 +11,7 @@ import (
 type PanicError struct {
 	Location string // the congestion control and its flow
 	Time     vtime.Time
-	Value    any // of the panic
+	Value    any // value passed to panic
 	Stack    []byte
 	// File names the file to which the caller has written Stack; empty: none.
 	File string

@@ -15,7 +15,7 @@ import (
 type port struct {
 	id        int32
 	peer      int32
-	index     int32 // of its switch, or of a host's interface
+	index     int32 // index of its switch, or of a host's interface
 	partition int32
 	isSwitch  bool
 	// freeArmed means that an event is scheduled for busyUntil, when the last frame has been serialised.
@@ -154,14 +154,14 @@ type Loss uint8
 
 // Causes of losses.
 const (
-	LossLink     Loss = iota // it was on the wire, or being sent, when its link went down
-	LossPort                 // it was queued at a port whose link went down, or sent to that port afterwards
-	LossWire                 // the wire lost it
-	LossFCS                  // the wire damaged it: the receiver's MAC found its FCS wrong
-	LossReceiver             // a slow receiver's buffer was full
-	LossWatchdog             // it was in a queue in a PFC storm, or sent to that queue
-	LossRoute                // after routes changed it found no route, or its TTL expired in a loop
-	LossPause                // a buffer was full because a fault had lost the PAUSE that would have stopped it
+	LossLink     Loss = iota // on the wire, or being sent, when its link went down
+	LossPort                 // queued at a port whose link went down, or sent to that port afterwards
+	LossWire                 // lost by the wire
+	LossFCS                  // damaged by the wire: the receiver's MAC found its FCS wrong
+	LossReceiver             // arrived at a slow receiver whose buffer was full
+	LossWatchdog             // in a queue in a PFC storm, or sent to that queue
+	LossRoute                // without a route after routes changed, or expired in a loop
+	LossPause                // without room because a fault had lost the PAUSE that would have stopped it
 	// LossDevice stands for an interface that was down, or whose pipeline had been removed, in a live fabric.
 	LossDevice
 	Losses

@@ -12,7 +12,7 @@ type Violation struct {
 	Location  string
 	Time      vtime.Time // the first time
 	Detail    string
-	Times     int // how often it was broken there, in this way
+	Times     int // number of times at this location, with this invariant
 }
 
 // String returns the violation as a sentence.

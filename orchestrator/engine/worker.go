@@ -66,7 +66,7 @@ type worker struct {
 // driving.
 type phaseOutput struct {
 	remoteArrivals []remoteArrival       // arrivals at other partitions, of frames sent by this worker's partitions
-	receivers      []*hostagent.Receiver // of flows that have started
+	receivers      []*hostagent.Receiver // receivers of flows that have started
 	broken         []brokenInvariant
 	maxBroken      int // maximum length of broken
 	interruptions  []interruption
@@ -94,7 +94,7 @@ type fabric struct {
 	firstWorker *worker
 	concurrent  bool // several workers drive partitions now
 	settings    []*switchagent.Settings
-	cables      [][]switchagent.Cable // of each switch's ports
+	cables      [][]switchagent.Cable // cables of each switch's ports
 	flowTable
 	steps
 	features  plane.Features
@@ -103,7 +103,7 @@ type fabric struct {
 	watchdogs watchdogs
 	replies   func(port int) // accepts frames that a host's kernel sent in reply to a delivered one; nil: not live
 	slowPath  slowPath
-	datagrams map[uint32]*Datagrams // of programs, by number
+	datagrams map[uint32]*Datagrams // programs' queue pairs of datagrams, by number
 }
 
 // scheduleArrival schedules the arrival of a frame that leaves port p for an empty wire. Another partition schedules it

@@ -26,7 +26,7 @@ type Fabric struct {
 	pipelines *kernel.Pipelines
 	ingress   *cilium.Program // for inner ends; nil if the pipelines run in this process
 	egress    *cilium.Program // for outer ends; nil if the pipelines run in this process
-	end       *cilium.Program // for outer ends, on ingress
+	end       *cilium.Program // program for outer ends, on ingress
 	hub       netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook

@@ -21,7 +21,7 @@ import (
 // injector sends frames into the interfaces of the hub namespace.
 type injector struct {
 	socket  int
-	address unix.RawSockaddrLinklayer // of the interface to send into
+	address unix.RawSockaddrLinklayer // address of the interface to send into
 }
 
 // newInjector opens an injector in the calling thread's namespace, the hub.

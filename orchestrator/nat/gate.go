@@ -315,7 +315,7 @@ func (g *gate) takeAll(files []*os.File) error {
 			return err
 		}
 	}
-	const familyAt, protocolAt = 8, 12 // of struct bpf_sk_lookup (linux/bpf.h)
+	const familyAt, protocolAt = 8, 12 // offset in struct bpf_sk_lookup (linux/bpf.h)
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "gate", Type: ebpf.SkLookup, AttachType: ebpf.AttachSkLookup, License: "Dual BSD/GPL",
 		Instructions: asm.Instructions{

@@ -30,7 +30,7 @@ type Mount struct {
 	Kind     Kind
 	Source   string // path of a bind's source
 	Target   string // clean absolute path
-	ReadOnly bool   // for a bind
+	ReadOnly bool   // only for a bind
 }
 
 // File describes a text file at a path.

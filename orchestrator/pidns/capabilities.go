@@ -55,7 +55,7 @@ func (p Capabilities) limit() error {
 		return err
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var sets [2]unix.CapUserData // of 32 capabilities each
+	var sets [2]unix.CapUserData // two sets of 32 capabilities each
 	if err := unix.Capget(&header, &sets[0]); err != nil {
 		return err
 	}

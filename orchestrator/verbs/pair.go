@@ -19,7 +19,7 @@ import (
 const (
 	eventQueueError   = 0
 	eventReceivesFew  = 15
-	attributeOfState  = 1 << 0 // of enum ibv_qp_attr_mask
+	attributeOfState  = 1 << 0 // bit of enum ibv_qp_attr_mask
 	attributeOfAccess = 1 << 3
 	attributeOfQKey   = 1 << 6
 )

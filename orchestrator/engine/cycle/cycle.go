@@ -47,7 +47,7 @@ type Waits map[PortPriority]PortPriority
 
 // Searcher searches for deadlocks. It keeps its memory between searches. The zero value is ready for use.
 type Searcher struct {
-	queues []queue // that may wait for good
+	queues []queue // queues that may wait for good
 
 	// Memory of peel.
 	waiting []int32 // by switch: how many of its queues may wait for good
@@ -138,10 +138,10 @@ type part struct {
 type account struct {
 	PortPriority
 	owner int          // the switch
-	bytes int64        // in queues
+	bytes int64        // bytes in queues
 	part  int          // position of its part of the last queue with any; -1: none
 	next  PortPriority // the queue with most of its bytes
-	most  int64        // how many
+	most  int64        // number of these bytes
 }
 
 // read reads the frames of all queues.
