@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 		places[name](os.Args[1:])
 		os.Exit(0)
 	}
+	_ = flag.Set("test.parallel", "8") // they wait for processes
 	testenv.DefaultSignals()
 	os.Exit(m.Run())
 }
