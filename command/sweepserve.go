@@ -76,7 +76,7 @@ func (f *serveFlags) check(c *cobra.Command) (audit float64, err error) {
 	}
 	if f.serve != "" {
 		if startServer == nil {
-			return 0, badInput(errors.New("this pausenet was built without the NATS server, which is a third of the program " +
+			return 0, badInput(errors.New("this pausenet was built without the NATS server, which makes it 28 % larger " +
 				"(build it with -tags natsserver, or use an existing server with --nats)"))
 		}
 		if _, port, err := net.SplitHostPort(f.serve); err != nil || !isPort(port) {
