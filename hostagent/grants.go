@@ -10,12 +10,12 @@ import (
 // start on; each retransmission counts again.
 type credit struct {
 	*cc.Grants
-	heard     int64      // granted, in the grants that have arrived
-	left      int64      // unspent part of the grants; below 0: the last packet exceeded it
-	forfeit   int64      // forfeited part of Initial
-	announced int64      // demand last sent to the receiver
-	unheard   bool       // no packet has arrived from the receiver: left is part of Initial
-	requestAt vtime.Time // time at which to request a grant again; Never: the flow waits for none
+	received    int64      // granted, in the grants that have arrived
+	left        int64      // unspent part of the grants; below 0: the last packet exceeded it
+	forfeit     int64      // forfeited part of Initial
+	announced   int64      // demand last sent to the receiver
+	speculating bool       // no packet has arrived from the receiver: left is part of Initial
+	requestAt   vtime.Time // time at which to request a grant again; Never: the flow waits for none
 }
 
 // startCredit gives a flow that starts its credit, if its congestion control works by grants. A constant rate does
@@ -27,7 +27,7 @@ func (s *Sender) startCredit() {
 	}
 	s.nic.granted++
 	g := by.Grants()
-	s.extend().credit = &credit{Grants: g, left: g.Initial, unheard: true, requestAt: vtime.Never}
+	s.extend().credit = &credit{Grants: g, left: g.Initial, speculating: true, requestAt: vtime.Never}
 }
 
 // lacks reports whether the flow may send nothing until a grant arrives.
@@ -35,8 +35,8 @@ func (c *credit) lacks() bool { return c.left <= 0 }
 
 // answered records an arrival from the receiver: the unspent part of the initial credit is forfeited (stopSpeculating).
 func (c *credit) answered() {
-	if c.unheard {
-		c.unheard = false
+	if c.speculating {
+		c.speculating = false
 		if c.left > 0 {
 			c.forfeit, c.left = c.left, 0
 		}
@@ -60,10 +60,10 @@ func (s *Sender) demand(next int64) int64 {
 		return c.announced
 	}
 	want := min(todo, max(s.mtu, c.Most/int64(s.nic.granted))) - c.left
-	if c.unheard { // the unspent part is about to be forfeited
+	if c.speculating { // the unspent part is about to be forfeited
 		want = max(want, min(todo, s.mtu))
 	}
-	return max(c.announced, c.heard+max(0, want))
+	return max(c.announced, c.received+max(0, want))
 }
 
 // announce returns the demand for a packet's header, and records it as sent to the receiver.
@@ -80,7 +80,7 @@ func (s *Sender) starve(now vtime.Time) {
 	if c.requestAt == vtime.Never {
 		c.requestAt = now + c.Timeout
 	}
-	if c.announced <= c.heard && s.demand(s.next) > c.announced {
+	if c.announced <= c.received && s.demand(s.next) > c.announced {
 		s.request(now)
 	}
 }
@@ -118,9 +118,9 @@ func (s *Sender) onGrant(now vtime.Time, p *wire.Packet) {
 		return
 	}
 	c.answered()
-	if sum := int64(p.Sum()); sum > c.heard {
-		c.left += sum - c.heard
-		c.heard = sum
+	if sum := int64(p.Sum()); sum > c.received {
+		c.left += sum - c.received
+		c.received = sum
 		if c.requestAt = vtime.Never; c.lacks() {
 			c.requestAt = now + c.Timeout
 		}
@@ -130,17 +130,17 @@ func (s *Sender) onGrant(now vtime.Time, p *wire.Packet) {
 
 // GrantCounts holds the sums of a flow's grants in payload bytes, from its start on.
 type GrantCounts struct {
-	Demand  int64 // requested, in the packets that reached the receiver
-	Granted int64 // by the receiver
-	Heard   int64 // part of Granted that reached the sender
-	Initial int64 // sent, or still to be sent, without a grant
-	Left    int64 // unspent part of Initial and Heard; below 0: overdrawn
+	Demand   int64 // requested, in the packets that reached the receiver
+	Granted  int64 // by the receiver
+	Received int64 // part of Granted that reached the sender
+	Initial  int64 // sent, or still to be sent, without a grant
+	Left     int64 // unspent part of Initial and Received; below 0: overdrawn
 }
 
 // Plus returns the sums of g and o.
 func (g GrantCounts) Plus(o GrantCounts) GrantCounts {
 	return GrantCounts{
-		g.Demand + o.Demand, g.Granted + o.Granted, g.Heard + o.Heard, g.Initial + o.Initial,
+		g.Demand + o.Demand, g.Granted + o.Granted, g.Received + o.Received, g.Initial + o.Initial,
 		g.Left + o.Left,
 	}
 }
@@ -151,5 +151,5 @@ func (s *Sender) GrantCounts(r *Receiver) (g GrantCounts, ok bool) {
 	if c == nil || r.granter == nil {
 		return GrantCounts{}, false
 	}
-	return GrantCounts{r.granter.demand, r.granter.granted, c.heard, c.Initial - c.forfeit, c.left}, true
+	return GrantCounts{r.granter.demand, r.granter.granted, c.received, c.Initial - c.forfeit, c.left}, true
 }

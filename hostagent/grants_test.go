@@ -134,7 +134,7 @@ func TestGrants(t *testing.T) {
 		t.Errorf("demands %v, want %v", demands, want)
 	}
 	if got, ok := s.GrantCounts(r); !ok || got != (GrantCounts{
-		Demand: 17 * mtu, Granted: 17 * mtu, Heard: 17 * mtu,
+		Demand: 17 * mtu, Granted: 17 * mtu, Received: 17 * mtu,
 		Initial: 3 * mtu,
 	}) {
 		t.Errorf("%+v, %t", got, ok)
@@ -267,7 +267,7 @@ func TestTrimmedPacketIsGrantedTwice(t *testing.T) {
 	if len(p.done) != 1 || s.Retransmitted != mtu {
 		t.Errorf("%d flows have ended, %d bytes were sent again", len(p.done), s.Retransmitted)
 	}
-	if c, _ := s.GrantCounts(r); c.Initial+c.Heard != 3*mtu+c.Left || c.Granted > c.Demand {
+	if c, _ := s.GrantCounts(r); c.Initial+c.Received != 3*mtu+c.Left || c.Granted > c.Demand {
 		t.Errorf("%+v", c)
 	}
 }

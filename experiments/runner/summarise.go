@@ -33,7 +33,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	r.summariseSwitches(&sum)
 	r.summariseRecovery(&sum)
 	if g := r.engine.Grants(); g.Initial+g.Granted > 0 {
-		sum.Grants = &measure.GrantSummary{Given: g.Initial + g.Granted, Sent: g.Initial + g.Heard - g.Left}
+		sum.Grants = &measure.GrantSummary{Given: g.Initial + g.Granted, Sent: g.Initial + g.Received - g.Left}
 	}
 	sum.Faults = r.summariseFaults()
 	r.summariseSteps(&sum)

@@ -35,7 +35,7 @@ func ternaryNames() string {
 // ternary reports whether the settings belong to a congestion control that handles undetermined marks.
 func (s *Settings) ternary() bool { return s.spec.Needs.TCD }
 
-// undeterminedAnswer selects DCQCN's reaction to a CNP with undetermined but not congestion experienced.
+// undeterminedAnswer selects DCQCN's reaction to a CNP that reports undetermined without CE.
 type undeterminedAnswer uint8
 
 const (

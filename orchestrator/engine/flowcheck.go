@@ -32,12 +32,13 @@ const grantInvariant = "grants add up"
 func (w *worker) checkGrants(f *Flow, g hostagent.GrantCounts) {
 	location := fmt.Sprintf("flow %d", f.Number)
 	sent := f.Sender.MostSent() + f.Sender.Retransmitted
-	if g.Initial+g.Heard != sent+g.Left {
+	if g.Initial+g.Received != sent+g.Left {
 		w.fail(grantInvariant, location, "%d bytes could be sent without a grant and %d by grants: %d were sent, %d are left",
-			g.Initial, g.Heard, sent, g.Left)
+			g.Initial, g.Received, sent, g.Left)
 	}
-	if g.Heard > g.Granted || g.Granted > g.Demand {
-		w.fail(grantInvariant, location, "%d bytes were asked for, %d granted, and %d heard of", g.Demand, g.Granted, g.Heard)
+	if g.Received > g.Granted || g.Granted > g.Demand {
+		w.fail(grantInvariant, location, "%d bytes were requested, %d granted, and %d received by the sender",
+			g.Demand, g.Granted, g.Received)
 	}
 }
 

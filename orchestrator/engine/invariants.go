@@ -207,7 +207,7 @@ func (e finalCheck) checkGranted() {
 		}
 		if flows += g.Granted; f.Finished == vtime.Never {
 			e.checkGrants(f, g)
-			if g.Heard < g.Granted {
+			if g.Received < g.Granted {
 				awaited[e.queuePair(f.Number)] = f
 			}
 		}

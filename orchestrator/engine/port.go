@@ -152,7 +152,7 @@ func (p *port) receiver() *receiver {
 // Loss identifies the fault that caused a frame's loss.
 type Loss uint8
 
-// Causes of losses.
+// Causes of losses. The frame was ...
 const (
 	LossLink     Loss = iota // on the wire, or being sent, when its link went down
 	LossPort                 // queued at a port whose link went down, or sent to that port afterwards
