@@ -16,7 +16,7 @@ var fileFlags = []string{
 	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",
 }
 
-// TestFlagsComplete: every flag that takes a value completes to something of its own, but for those that take files.
+// TestFlagsComplete checks that every flag with a value completes to suitable words, except those that take files.
 func TestFlagsComplete(t *testing.T) {
 	n := 0
 	var check func(c *cobra.Command, path string)

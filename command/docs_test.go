@@ -122,7 +122,7 @@ func TestDocumentedDeadlock(t *testing.T) {
 	}
 }
 
-// TestCommandsAreDocumented: the tables of docs/commands.md have each verb, and each option of run.
+// TestCommandsAreDocumented checks that the tables of docs/commands.md have each verb, and each option of run.
 func TestCommandsAreDocumented(t *testing.T) {
 	data, err := os.ReadFile("../docs/commands.md")
 	if err != nil {

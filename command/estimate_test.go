@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestMemoryWarning: a run that fits is not warned of, and so many at a time that they cannot fit are.
+// TestMemoryWarning checks that a run that fits into memory gets no warning, and that too many at a time get one.
 func TestMemoryWarning(t *testing.T) {
 	s, err := scenario.Reading{}.Load("incast")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// TestRunError: a congestion control that panics is a run that failed, not a mistake in the command; a fabric too large
-// for the plane that the user chose is one.
+// TestRunError checks that a congestion control that panics counts as a failed run, not as a mistake in the command,
+// and that a fabric too large for the user's plane counts as a mistake.
 func TestRunError(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -28,7 +28,7 @@ func TestFoldLine(t *testing.T) {
 	}
 }
 
-// TestFolded: lines come whole, however they are written.
+// TestFolded checks that lines are folded as a whole, in whatever pieces they are written.
 func TestFolded(t *testing.T) {
 	var b bytes.Buffer
 	w := people(&b)

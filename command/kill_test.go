@@ -268,7 +268,7 @@ func TestInitKilled(t *testing.T) {
 	}
 }
 
-// TestStoppedClient: another terminal's program that has been stopped there holds nothing of a fabric that is killed.
+// TestStoppedClient checks that a stopped program of another terminal keeps no part of a killed fabric alive.
 func TestStoppedClient(t *testing.T) {
 	testenv.NeedRoot(t)
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// TestPauseCounts: wherever PAUSE frames are counted, all of them and those between switches stand side by side: a
-// source may mean either.
+// TestPauseCounts checks that all counts of PAUSE frames appear beside those between switches, because a source may
+// mean either.
 func TestPauseCounts(t *testing.T) {
 	t.Parallel()
 	dir, pausenet := program(t)

@@ -42,8 +42,8 @@ train: 2 of 3 allreduce by ring, 16MB, 16 ranks: mean 2.88 ms, limit 2.68 ms; bu
 	}
 }
 
-// TestFindings: runs share the lines that they have in common, with the range of a note's figures; a controller's lines
-// under several seeds name seeds unless all have them.
+// TestFindings checks that runs share their common lines, with the range of a note's figures, and that a controller's
+// lines under several seeds name seeds unless all have them.
 func TestFindings(t *testing.T) {
 	run := func(controller string, seed uint64, status measure.Status, messages, notes []string) *runner.Result {
 		return &runner.Result{Scenario: &scenario.Scenario{}, Controller: controller, Summary: measure.Summary{

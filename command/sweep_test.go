@@ -19,7 +19,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSweepCount: how far a sweep is, in a line.
+// TestSweepCount checks the line about the progress of a sweep.
 func TestSweepCount(t *testing.T) {
 	c := sweepCount{name: "mine", total: 20}
 	if got := c.line(0); got != "mine: 0 of 20 points  0s" {

@@ -295,8 +295,7 @@ func TestAttachedTerminal(t *testing.T) {
 	lab.tmux("kill-server")
 }
 
-// TestTypedAhead: lines that are typed, or pasted, while a line is done are done after it, all of them and in their
-// order.
+// TestTypedAhead checks that lines typed or pasted during another command all run after it, in order.
 func TestTypedAhead(t *testing.T) {
 	t.Parallel()
 	lab, pausenet := newTerminal(t, "tmux")

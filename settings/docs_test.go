@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestDocuments: the documents have the tables as they are. With -update they are written anew.
+// TestDocuments checks the tables in the documents. With -update it writes them.
 func TestDocuments(t *testing.T) {
 	all := tables()
 	live := keys.Column{Title: "live", Cell: func(k *keys.Key) string { return map[bool]string{true: "yes"}[k.Live] }}

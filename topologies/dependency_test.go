@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCycle: in a random fabric with random links down a cycle of queues is found if there is one, and a shortest: by
-// following every path of every pair of hosts, and Floyd and Warshall on the queues.
+// TestCycle checks random fabrics with random links down: a cycle of queues is found if there is one, and a shortest
+// one. The test follows every path of every pair of hosts, and applies Floyd and Warshall to the queues.
 func TestCycle(t *testing.T) {
 	found, none := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,7 +114,7 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// TestCyclePaths: paths that nobody's shortest ones take can close a cycle too.
+// TestCyclePaths checks that paths other than the shortest can close a cycle, too.
 func TestCyclePaths(t *testing.T) {
 	plan, err := Parse("x.yaml", []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}"))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestDocumentedKeys: docs/topologies.md has the tables of keys as they are. With -update they are written anew.
+// TestDocumentedKeys checks the tables of keys in docs/topologies.md. With -update it writes them.
 func TestDocumentedKeys(t *testing.T) {
 	var names []string
 	var tables []keys.Table

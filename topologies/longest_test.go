@@ -64,8 +64,8 @@ func TestOversubscription(t *testing.T) {
 	}
 }
 
-// TestLongestRTTOfTwoPorts: a host with two links to a switch sends nothing to itself. By hand: 2 x (10 + 1) us for the
-// cables, and frames of 1000 and 100 bytes, with 24 of line beside, over two links of 1 Gb/s.
+// TestLongestRTTOfTwoPorts checks a host with two links to a switch, which sends nothing to itself. By hand: 2 x (10 +
+// 1) us for the cables, and frames of 1000 and 100 bytes, with 24 of line beside, over two links of 1 Gb/s.
 func TestLongestRTTOfTwoPorts(t *testing.T) {
 	p, err := topologies.Parse("x.yaml", []byte("rate: 1Gbps\nnodes:\n  - {name: h0..h1, kind: host}\n  - {name: s0, kind: switch}\nlinks:\n"+
 		"  - {from: h0, to: s0, count: 2, delay: 10us}\n  - {from: h1, to: s0, delay: 1us}\n"))

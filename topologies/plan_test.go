@@ -204,8 +204,8 @@ func TestLargeFabric(t *testing.T) {
 	}
 }
 
-// TestLargestFabric: as many hosts as there may be. What routes take grows with leaves, not with hosts, and one host
-// more is refused.
+// TestLargestFabric checks the maximum number of hosts. The memory of routes grows with leaves, not with hosts, and one
+// more host is refused.
 func TestLargestFabric(t *testing.T) {
 	for _, c := range []struct {
 		text             string
@@ -305,8 +305,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestChangeLinks: links that a builder made get another rate or delay, with both of their ports, and no other link
-// does.
+// TestChangeLinks checks that links made by a builder can get another rate or delay, at both of their ports, without
+// changing other links.
 func TestChangeLinks(t *testing.T) {
 	const base = "leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps, delay: 1us}\n"
 	plan, err := Parse("x.yaml", []byte(base+"change_links: [{from: leaf0, to: spine1, rate: 10Gbps}, {from: h0..h1, to: leaf0, "+

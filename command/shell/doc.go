@@ -1,5 +1,5 @@
-// Package shell implements the prompt of a live fabric: its commands, which resemble Mininet's, and programs on nodes. It
-// needs Linux: elsewhere the package is empty.
+// Package shell implements the prompt of a live fabric: its commands, which resemble Mininet's, and programs on nodes.
+// It needs Linux: elsewhere the package is empty.
 //
 // Files:
 //

@@ -179,8 +179,8 @@ func TestBackground(t *testing.T) {
 	if err := s.Lines(strings.NewReader("incast 3 h0 1MB &\nflow h1 h2 1MB &\nwait\nincast 2 h0 20GB &\nnodes\n")); err != nil {
 		t.Fatal(err)
 	}
-	// Whichever ends first, and whether it ends before wait is read or while it waits: both are reported before the next
-	// line is.
+	// Whichever ends first, and whether it ends before wait is read or while it waits: both are reported before the
+	// next line is.
 	waited, after, ok := strings.Cut(out.String(), "pausenet> incast 2 h0 20GB &\n")
 	if !ok || !strings.Contains(waited, "pausenet> wait\n") {
 		t.Fatalf("the lines are not in\n%s", out)

@@ -138,7 +138,7 @@ func TestMarking(t *testing.T) {
 	}
 }
 
-// TestOffKmax: of few packets all may be marked by chance, below Kmax too.
+// TestOffKmax checks that few packets are ignored, which may all be marked by chance below Kmax.
 func TestOffKmax(t *testing.T) {
 	m := marking{kmax: 100, samples: []sample{
 		{high: 60, packets: 4, marks: 4},
@@ -283,8 +283,8 @@ func TestIterations(t *testing.T) {
 	}
 }
 
-// TestPassedBy: a flow alone on its path takes as long as it must under credits and under PFC, unless an incast stops
-// it on the way.
+// TestPassedBy checks that a flow alone on its path takes its minimum time under credits and under PFC, unless an
+// incast stops it on the way.
 func TestPassedBy(t *testing.T) {
 	testenv.WholeScenario(t)
 	r, _ := report(t, Options{}, "cbfc")

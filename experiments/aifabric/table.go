@@ -166,8 +166,8 @@ func uecIncast(n int, controller string, sets []string) testCase {
 // tests lists the implemented tests, in the draft's order.
 var tests = []test{
 	{
-		// A queue of 250 KB takes the part of a burst that the link to the receiver does not carry meanwhile: (n-1)/n of it,
-		// 1082 B a packet of 1024.
+		// A queue of 250 KB takes the part of a burst that the link to the receiver does not carry meanwhile: (n-1)/n
+		// of it, 1082 B a packet of 1024.
 		title: "Back-to-Back Burst Absorption", section: "5.3", name: "burst", scenario: "burst",
 		cases: []testCase{
 			burst(2, "230KB"), burst(2, "250KB"), burst(8, "33KB"), burst(8, "36KB"), burst(32, "7KB"), burst(32, "8KB"),

@@ -42,8 +42,8 @@ func Run(ctx context.Context, w io.Writer, o Options) (*Result, error) {
 		table   string
 		measure func(context.Context, *Result, Options) error
 	}{
-		// What runs in processes of its own comes first: a process begins with the memory of that which starts it, and that
-		// counts.
+		// What runs in processes of its own comes first: a process begins with the memory of that which starts it, and
+		// that counts.
 		{TableStart, measureStart},
 		{TableRuns, measureRuns},
 		{TableHops, measureHops},

@@ -78,7 +78,7 @@ func instance(t *testing.T, text []byte) any {
 	return again
 }
 
-// TestFiles: the repository's files are as the schemas say, and name them for editors.
+// TestFiles checks that the repository's files are valid under the schemas, and name them for editors.
 func TestFiles(t *testing.T) {
 	for _, kind := range jsonschema.Kinds {
 		schema := compile(t, kind)
@@ -97,7 +97,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestDocuments: docs/schema has the schemas as they are. With -update they are written anew.
+// TestDocuments checks the schemas in docs/schema. With -update it writes them.
 func TestDocuments(t *testing.T) {
 	for _, kind := range jsonschema.Kinds {
 		text, err := jsonschema.Of(kind)
@@ -108,7 +108,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestRefused: mistakes that an editor should show.
+// TestRefused lists mistakes that an editor should show.
 func TestRefused(t *testing.T) {
 	const start = "topology: star\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1MB}]\n"
 	schema := compile(t, "scenario")

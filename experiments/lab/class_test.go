@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWriteClass: names that others chose name no file outside and are no formula, ranks are by score, and files are
-// equal whenever they are written.
+// TestWriteClass checks that names chosen by others neither lead out of the folder nor act as formulas, that ranks
+// follow scores, and that files are equal each time.
 func TestWriteClass(t *testing.T) {
 	e, err := Builtin("challenge")
 	if err != nil {

@@ -87,7 +87,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text makes the reading of an exercise panic, and none that is read names a file elsewhere.
+// FuzzParse checks that no text makes the reader of an exercise panic, and that no accepted exercise names a file
+// elsewhere.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
 	for _, name := range course {

@@ -208,7 +208,7 @@ sys.exit("nobody answers")
 	}
 }
 
-// TestVerbsPriority: a program's service level or traffic class chooses a lossless priority, and no other.
+// TestVerbsPriority checks that a program's service level or traffic class selects a lossless priority, and no other.
 func TestVerbsPriority(t *testing.T) {
 	program(t, "ibv_rc_pingpong", "ibverbs-utils")
 	program(t, "ib_write_bw", "perftest")

@@ -99,7 +99,7 @@ func TestWay(t *testing.T) {
 	}
 }
 
-// TestStopFlows: flows end with their next packet, by number or all; the invariant that a flow has been delivered is
+// TestStopFlows checks that flows end with their next packet, by number or all, and that the invariant of delivery is
 // checked as each ends.
 func TestStopFlows(t *testing.T) {
 	f := bringUp(t, "")

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestNamesWhileOneEnds: a fabric that takes its socket away between the listing and the connecting is not up, and no
-// mistake of whoever asks for another.
+// TestNamesWhileOneEnds checks that a fabric that removes its socket between the listing and the connection counts as
+// down, and that a request for another fabric does not fail because of it.
 func TestNamesWhileOneEnds(t *testing.T) {
 	testenv.NeedRoot(t)
 	if err := os.MkdirAll(Folder, 0o700); err != nil {

@@ -58,7 +58,7 @@ func ask(t *testing.T, name string, r Request) *Reply {
 	return reply
 }
 
-// TestAcceptErrorsPass: whatever accept fails for, a fabric's socket works as soon as that has passed.
+// TestAcceptErrorsPass checks that a fabric's socket works again as soon as an error of accept has passed.
 func TestAcceptErrorsPass(t *testing.T) {
 	const name = "test-accept"
 	l := socket(t, name)
@@ -132,7 +132,7 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
-// TestUnanswered: no client waits for ever for a fabric that does not answer, or not any more.
+// TestUnanswered checks that no client waits forever for a fabric that does not answer, or has stopped answering.
 func TestUnanswered(t *testing.T) {
 	const name, timeout = "test-silent", 20 * time.Millisecond
 	late := func(what string, err error, process int) {
@@ -176,7 +176,7 @@ func TestUnanswered(t *testing.T) {
 	late("capture", err, os.Getpid())
 }
 
-// TestCrowded: who finds the kernel's queue of a fabric's socket full waits for room, and not for ever.
+// TestCrowded checks that a client waits for room in the kernel's queue of a full socket, but not forever.
 func TestCrowded(t *testing.T) {
 	testenv.NeedRoot(t)
 	const name = "test-crowded"
@@ -263,7 +263,7 @@ func TestStrangersOfMetrics(t *testing.T) {
 	}
 }
 
-// TestStrangersLookSeldom: strangers who scrape without end have the engine looked at once a second at most.
+// TestStrangersLookSeldom checks that endless scrapes by other users stop the engine at most once a second.
 func TestStrangersLookSeldom(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 500})
 	defer down(t, f)

@@ -1,19 +1,20 @@
 // Package live brings live fabrics up, and implements the work of a shell and of other terminals: it starts flows,
 // changes settings, runs programs on nodes, and shows the state of a fabric.
 //
-// Life cycle: NewSetup resolves a scenario under one congestion control, BringUp builds its fabric and starts the clock,
-// and Close ends the fabric and returns the Verdict. In between, the shell's verbs call methods of Fabric. Another
-// process connects by Dial to a fabric that has a name, over a socket in Folder, and the verbs of the command line call
-// methods of Client. Names lists the fabrics that are up. Ended returns the Record of one that ended without a request.
+// Life cycle: NewSetup resolves a scenario under one congestion control, BringUp builds its fabric and starts the
+// clock, and Close ends the fabric and returns the Verdict. In between, the shell's verbs call methods of Fabric.
+// Another process connects by Dial to a fabric that has a name, over a socket in Folder, and the verbs of the command
+// line call methods of Client. Names lists the fabrics that are up. Ended returns the Record of one that ended without
+// a request.
 //
 //   - BringUp needs root, and so does Dial: only root can access Folder.
-//   - Close every Fabric, also one that has ended by itself (Done). Close removes its parts from the kernel and ends the
-//     programs on its nodes. Without it, they end with the process. Close every Client, too.
-//   - Several goroutines may call the methods of Fabric. Functions passed to them, such as StartFlows' ended, are called
-//     on the engine's goroutine: they must return at once, and must not call Fabric.
+//   - Close every Fabric, also one that has ended by itself (Done). Close removes its parts from the kernel and ends
+//     the programs on its nodes. Without it, they end with the process. Close every Client, too.
+//   - Several goroutines may call the methods of Fabric. Functions passed to them, such as StartFlows' ended, are
+//     called on the engine's goroutine: they must return at once, and must not call Fabric.
 //   - A function given to Do runs between two events, and virtual time waits for it.
-//   - The type of an error tells its cause. A Refusal is an answer of a Client's fabric. A runner.EnvironmentError means
-//     that this machine cannot run the fabric. ErrEnded means that the fabric has ended.
+//   - The type of an error tells its cause. A Refusal is an answer of a Client's fabric. A runner.EnvironmentError
+//     means that this machine cannot run the fabric. ErrEnded means that the fabric has ended.
 //   - On systems other than Linux there is little besides NewSetup.
 //
 // Files:

@@ -189,7 +189,7 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// TestPingOfOneThatStandsStill: a fabric that does nothing for longer than a ping is patient still answers it.
+// TestPingOfOneThatStandsStill checks that a fabric that stops for longer than ping's timeout still answers it.
 func TestPingOfOneThatStandsStill(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)

@@ -50,7 +50,7 @@ func TestPathIsShown(t *testing.T) {
 	}
 }
 
-// TestPathMTU: jumbo packets cross links that take them, and of others a sender learns how long they may be.
+// TestPathMTU checks that jumbo packets cross links that allow them, and that senders learn the MTU of other links.
 func TestPathMTU(t *testing.T) {
 	f := bringUp(t, "", "topology.interface_mtu=9000",
 		"topology.change_links=[{from: leaf1, to: h5, interface_mtu: 1400}]")
@@ -108,8 +108,8 @@ func TestGatewayIsLearned(t *testing.T) {
 	}
 }
 
-// TestGroupsReachHosts: a datagram to a group gets to a program on each other host that is in it, over IPv4 and IPv6,
-// and a broadcast to all.
+// TestGroupsReachHosts checks that a datagram to a group reaches a program on each other host in the group, over IPv4
+// and IPv6, and that a broadcast reaches all.
 func TestGroupsReachHosts(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := exec.LookPath(python); err != nil {

@@ -50,7 +50,7 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// TestChroot: in a chroot programs on nodes have the files that are there.
+// TestChroot checks that programs in a chroot on a node see its files.
 func TestChroot(t *testing.T) {
 	if _, there := os.LookupEnv("PAUSENET_TEST_CHROOT"); there {
 		f := bringUp(t, "")

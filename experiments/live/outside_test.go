@@ -127,7 +127,7 @@ func echoesOn(t *testing.T, f *Fabric, host string, family int, tcp, udp unix.So
 	echoUDP(t, p)
 }
 
-// TestPorts: ports of the machine lead to servers on hosts, and are free again after.
+// TestPorts checks that ports of the machine lead to servers on hosts, and are free afterwards.
 func TestPorts(t *testing.T) {
 	port := freePort(t)
 	text := fmt.Sprintf("topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h1, ports: [\"%d:80\", \"%d:53/udp\"]}\n", port, port)
@@ -143,8 +143,8 @@ func TestPorts(t *testing.T) {
 		}
 		return conn
 	}
-	// The gate takes the connection before it knows that nobody listens on h1. A client that is late sees the reset as it
-	// connects.
+	// The gate takes the connection before it knows that nobody listens on h1. A client that is late sees the reset as
+	// it connects.
 	if conn, err := net.Dial("tcp", address); err == nil {
 		if got := said(t, conn, "nobody\n"); got != "" {
 			t.Errorf("nobody listens, and says %q", got)
@@ -193,8 +193,7 @@ func machineAddress(t *testing.T) netip.Addr {
 	return netip.Addr{}
 }
 
-// TestNAT: hosts reach the machine's network by TCP and UDP, if the topology says so, and nothing else of the machine;
-// others do not.
+// TestNAT checks that hosts reach only the machine's network, by TCP and UDP, and only if the topology allows it.
 func TestNAT(t *testing.T) {
 	machine := machineAddress(t)
 	before, err := net.Interfaces()

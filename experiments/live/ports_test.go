@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestHostsOfSeveralPorts: a host has an interface, an address and a name a port, programs get to each of another's
-// addresses by its plane, and RDMA flows go by the interfaces that they name, else in turns.
+// TestHostsOfSeveralPorts checks that a host has an interface, an address and a name for each port. Programs reach each
+// address of another host by its plane. RDMA flows use the interfaces that they name, or else take turns.
 func TestHostsOfSeveralPorts(t *testing.T) {
 	f := bringUp(t, "", "topology={planes: {planes: 2, spines: 1, leaves: 2, hosts_per_leaf: 1}}")
 	defer down(t, f)
@@ -67,7 +67,7 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 	}
 }
 
-// TestQPs: a flow by several QPs is as many flows of the engine's, and ends once, as the last of them does.
+// TestQPs checks that a flow with several QPs is as many flows of the engine, and ends once, with the last of them.
 func TestQPs(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)

@@ -158,8 +158,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPIDs: programs on all nodes see each other and the namespace init, by pids of their own, and no others; those in
-// the background go on until the fabric ends.
+// TestPIDs checks that programs on all nodes see each other and the namespace init, by their own pids, and no other
+// process, and that background programs run until the fabric ends.
 func TestPIDs(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)

@@ -106,7 +106,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestKilledRecord: of a process that has said nothing it is said that it was killed, or how it crashed.
+// TestKilledRecord checks the record of a process that ended without a word: it was killed, or it crashed, with the
+// output.
 func TestKilledRecord(t *testing.T) {
 	const name = "test-killed-record"
 	folder(t, name)
@@ -142,7 +143,7 @@ func TestKilledRecord(t *testing.T) {
 	}
 }
 
-// TestRecordsAreBounded: the oldest are forgotten.
+// TestRecordsAreBounded checks that the oldest records are removed.
 func TestRecordsAreBounded(t *testing.T) {
 	var names []string
 	for i := range mostRecords + 3 {
@@ -198,7 +199,8 @@ func TestStrangeRecords(t *testing.T) {
 	}
 }
 
-// TestStaleSockets: a socket that a killed fabric left is removed by who finds it, unless somebody makes one just then.
+// TestStaleSockets checks that a client that finds the socket of a killed fabric removes it, unless another process is
+// just creating one.
 func TestStaleSockets(t *testing.T) {
 	const name = "test-stale-socket"
 	folder(t, name)

@@ -239,7 +239,7 @@ func TestCountsOfPriorities(t *testing.T) {
 	}
 }
 
-// TestMarksAtEnqueue: a mark that a packet gets as it joins a queue is of its own priority, at once.
+// TestMarksAtEnqueue checks that a mark made when a packet joins a queue is counted for the packet's priority, at once.
 func TestMarksAtEnqueue(t *testing.T) {
 	f := bringUpFrom(t, "topology: small\nswitch: {ecn: {mode: step, kmax: 5KB}, lossy_limit: 1MB}\n", "dctcp",
 		Options{Slowdown: 200})
@@ -310,7 +310,7 @@ flows:
 	}
 }
 
-// TestEventsPipe: a pipe that is full and that nobody reads does not keep a fabric from its end.
+// TestEventsPipe checks that a full pipe without a reader does not prevent a fabric's end.
 func TestEventsPipe(t *testing.T) {
 	read, write, err := os.Pipe()
 	must(t, err)

@@ -47,8 +47,8 @@ func TestIdealUnderSpraying(t *testing.T) {
 	}
 }
 
-// TestIdealOfQPs: two QPs of 1 MB share the hosts' links. A link takes as long as for both, and a packet has the rest
-// of the quicker way before and after.
+// TestIdealOfQPs checks two QPs of 1 MB that share the hosts' links: such a link takes the time of both, and a packet
+// the rest of the faster path before and after it.
 func TestIdealOfQPs(t *testing.T) {
 	const size = 1_000_000
 	for _, c := range []struct {

@@ -56,8 +56,8 @@ func TestImbalance(t *testing.T) {
 	near("Jain of one", got[0].Jain, 0.25)
 }
 
-// TestImbalanceOfTwo: of two spines one has half of the other's rate, and half of its bytes is its part. The worst
-// group has at least half of the mean group's bytes: of 8000 in two groups that is 2000.
+// TestImbalanceOfTwo checks two spines, one with half of the other's rate, whose fair part is half of the other's
+// bytes. The worst group has at least half of the mean group's bytes: with 8000 in two groups, 2000.
 func TestImbalanceOfTwo(t *testing.T) {
 	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 1, rate: 100Gbps}\n"+
 		"change_links:\n  - {from: leaf0..leaf1, to: spine1, rate: 50Gbps}\n"))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLeading: the links with most of something are those that sorting all would put first, and are found without room
+// TestLeading checks that the leading links are those that a sort of all would put first. They are found without memory
 // for all: a fabric of 16384 hosts has 65536.
 func TestLeading(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -7,8 +7,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSizeBins: forty flows of sizes 1000 to 40000 fall two by two; flows that have not ended, or of one size, into
-// none.
+// TestSizeBins checks that forty flows of sizes 1000 to 40000 are divided two by two, and that unfinished flows, or
+// flows of one size, are in no bin.
 func TestSizeBins(t *testing.T) {
 	var flows Records
 	for i := range 40 {
@@ -57,7 +57,7 @@ func TestSizeBins(t *testing.T) {
 	}
 }
 
-// TestRateAndFinish: mean rate and finish of two flows, worked by hand.
+// TestRateAndFinish checks the mean rate and the finish of two flows against a computation by hand.
 func TestRateAndFinish(t *testing.T) {
 	const us = vtime.Microsecond
 	flows := Records{

@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestLateOf: the first of the latest, against the lower of two medians.
+// TestLateOf checks that the first of the latest ranks counts, relative to the lower of two medians.
 func TestLateOf(t *testing.T) {
 	for _, c := range []struct {
 		times  []vtime.Time

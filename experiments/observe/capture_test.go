@@ -354,8 +354,8 @@ drain: true
 	}
 }
 
-// TestCaptureOfBothEnds: a frame is captured at one end as it leaves and at the other as it arrives, by its line time
-// and the delay later; once, however often a port is named.
+// TestCaptureOfBothEnds checks that a frame is captured at one end when it leaves and at the other when it arrives, its
+// line time and the delay later, and only once, however often a port is named.
 func TestCaptureOfBothEnds(t *testing.T) {
 	s := parse(t, `
 name: ends

@@ -176,8 +176,7 @@ duration: 1ms
 	}
 }
 
-// TestTraceOfExpiredPauses: a pause that has expired without a RESUME by the end of the run ends in the trace when it
-// expired.
+// TestTraceOfExpiredPauses checks that a pause that expires without a RESUME ends in the trace at its expiry.
 func TestTraceOfExpiredPauses(t *testing.T) {
 	o := run(t, mustLoad(t, "pfc-storm"), "none", observed(Perfetto))
 	trace, path := readTrace(o)

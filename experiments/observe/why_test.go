@@ -150,8 +150,8 @@ func TestWhyByHand(t *testing.T) {
 	}
 }
 
-// TestWhyBehindABurstAfterAPause: h3's PAUSE stops its port from 6us to 3361us, and a burst waits there as a flow joins
-// the queue after that. The pause is the cause if more than half of the queue would have left without it.
+// TestWhyBehindABurstAfterAPause delays a burst by h3's PAUSE, which stops its port from 6us to 3361us; a flow joins
+// the queue later. The pause is the cause if more than half of the queue would have left without it.
 func TestWhyBehindABurstAfterAPause(t *testing.T) {
 	const paused, congestion = " < pause s0-eth4 < pfc_storm h3-eth1", " < congestion s0-eth4"
 	for _, c := range []struct {
@@ -206,8 +206,8 @@ func TestWhyOfTheStuck(t *testing.T) {
 	}
 }
 
-// TestWhyOfASlowReceiver: a flow that only passes by a slow receiver's switch waits because of it, for as long as PAUSE
-// stops the link by pfc.csv.
+// TestWhyOfASlowReceiver checks that a flow that only passes a slow receiver's switch waits because of it, for as long
+// as PAUSE stops the link according to pfc.csv.
 func TestWhyOfASlowReceiver(t *testing.T) {
 	text := strings.Replace(twoSwitches, "{name: storm, at: 5us, for: 1us, host: h2, pause: [3], interval: 1ms}",
 		"{name: slow, at: 5us, host: h2, receiver: {rate: 100Mbps, buffer: 100KB, xoff: 2KB, xon: 1KB}}", 1)
@@ -325,7 +325,7 @@ func TestWhyOfTheBurst(t *testing.T) {
 	}
 }
 
-// TestWhyTwice: a folder's record of an earlier run does not stay.
+// TestWhyTwice checks that a folder's record of an earlier run is removed.
 func TestWhyTwice(t *testing.T) {
 	s := mustLoad(t, "line-rate")
 	o := run(t, s, s.Controllers[0], observed(Why))

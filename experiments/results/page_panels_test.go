@@ -19,8 +19,8 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// TestDefaultPanelsOfRuns: runs choose their own ports, and a page has the highest of all; panels about PAUSE are there
-// if a run had any.
+// TestDefaultPanelsOfRuns checks that runs choose their own ports, that a page has the highest of all, and that panels
+// about PAUSE exist if a run had any.
 func TestDefaultPanelsOfRuns(t *testing.T) {
 	run := func(pauses int64, byDefault bool, ports ...string) *RunFolder {
 		r := new(RunFolder)
@@ -92,7 +92,7 @@ func TestDefaultPanelsOfRuns(t *testing.T) {
 	}
 }
 
-// TestPageHeadline: a page has the headline of its columns, and of a column's runs the words of their verdicts.
+// TestPageHeadline checks that a page has the headline of its columns, with the verdicts of a column's runs.
 func TestPageHeadline(t *testing.T) {
 	run := func(status measure.Status, fct float64) *RunFolder {
 		r := new(RunFolder)

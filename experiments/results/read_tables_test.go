@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestReadEvents: a page has the events as they were written, commas and quotes included, the first of them and how
-// many there are beside.
+// TestReadEvents checks that a page has the first events as they were written, including commas and quotes, and the
+// number of the others.
 func TestReadEvents(t *testing.T) {
 	s := parse(t, lab.WithFaults(`
   - {at: 1ms, for: 100us, every: 300us, times: 12, link: "leaf0:spine0", down: true}

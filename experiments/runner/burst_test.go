@@ -43,8 +43,8 @@ func TestBurst(t *testing.T) {
 			if b.peak < burstXOFF {
 				t.Errorf("P1 peaked at %d B", b.peak)
 			}
-			// PAUSE lets f0 through in spurts: mostly it stands still, half a ms and more at a time, and no ms is without a
-			// loss of 80 % and more.
+			// PAUSE lets f0 through in spurts: mostly it stands still, half a ms and more at a time, and no ms is
+			// without a loss of 80 % and more.
 			if most := slices.Max(b.perMS("f0")[1:6]); most > 4 {
 				t.Errorf("f0 had %.2f Gbps in some ms of the burst: %.2f", most, b.perMS("f0"))
 			}

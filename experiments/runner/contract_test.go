@@ -170,13 +170,14 @@ func TestManifestAndSummary(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	// 13 flows of 60 and 100 packets: each has a sample, and no two of the packets that are in flight at a time are one.
+	// 13 flows of 60 and 100 packets: each has a sample, and no two of the packets that are in flight at a time are
+	// one.
 	if r := o.Summary.RTTSampled; r.Samples < 13 || r.Samples > o.Summary.RTT.Samples/4 {
 		t.Errorf("%d samples of %d", r.Samples, o.Summary.RTT.Samples)
 	}
 }
 
-// TestCancelled: a run that is stopped keeps its rows and says partial everywhere.
+// TestCancelled checks that a stopped run keeps its rows, and is marked as partial everywhere.
 func TestCancelled(t *testing.T) {
 	testenv.NeedRoot(t)
 	s := parse(t, lab.Small, "drain=false", "duration=1s", "flows.0.size=unbounded", "flows.0.count=1",

@@ -28,8 +28,8 @@ func runFile(t *testing.T, name, controller, dir string, sets ...string) (*Resul
 	return Run(context.Background(), s, Options{Controller: controller, Plane: wasmplane.Open, Seed: 1, Directory: dir})
 }
 
-// TestControllerFilesAreTheBuiltIns checks that the examples have the fingerprints of the built-in controllers that they
-// imitate.
+// TestControllerFilesAreTheBuiltIns checks that the examples have the fingerprints of the built-in controllers that
+// they imitate.
 func TestControllerFilesAreTheBuiltIns(t *testing.T) {
 	testenv.WholeScenario(t)
 	// The second flow joins at 20 ms. The burst lasts from 20 to 27 ms.
@@ -59,8 +59,8 @@ func TestControllerFilesAreTheBuiltIns(t *testing.T) {
 	}
 }
 
-// TestControllerFileIsKept checks that the run's folder has the file and the manifest its hash, and that the copy runs to
-// the same fingerprint under the same name.
+// TestControllerFileIsKept checks that the run's folder has the file and the manifest its hash, and that the copy runs
+// to the same fingerprint under the same name.
 func TestControllerFileIsKept(t *testing.T) {
 	dir := t.TempDir()
 	first, err := runFile(t, "incast", examples+"aimd.star", dir, "cc.aimd.star.factor=3/4")

@@ -55,7 +55,7 @@ func TestTenRuns(t *testing.T) {
 	}
 }
 
-// TestUnderLoad: processes that keep every processor busy change nothing, nor does a run in another process.
+// TestUnderLoad checks that busy processors do not change a run, nor does running it in another process.
 func TestUnderLoad(t *testing.T) {
 	testenv.WholeScenario(t)
 	testenv.NeedRoot(t)
@@ -98,8 +98,9 @@ func TestFingerprintForUnderLoad(t *testing.T) {
 	t.Log("fingerprint " + run(t, parse(t, lab.Small), "dcqcn", Options{}).Summary.Fingerprint)
 }
 
-// TestProcessorsOfTheMachine: 0 processors stands for all of the machine's, and a run uses as many as it has parts that
-// can be driven at once. It does not run in parallel, as it changes how many the process may use.
+// TestProcessorsOfTheMachine checks that 0 processors stands for all of the machine's, and that a run uses at most as
+// many as it has independent parts. The test does not run in parallel, because it changes the number of processors that
+// the process may use.
 func TestProcessorsOfTheMachine(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	s := parse(t, lab.Small)

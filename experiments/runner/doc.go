@@ -12,8 +12,8 @@
 //     fingerprints and files on both planes, except for the speed in summary.json.
 //   - Run overwrites the results in its folder without asking: suite.Suite.Overwrites reports beforehand which would be
 //     lost. Callers that may meet in one folder lock it (files.Folder.Lock).
-//   - Several Runs of one Scenario may go on at once in different folders. Each calls its Options.Progress and Replacing
-//     from its own goroutine.
+//   - Several Runs of one Scenario may go on at once in different folders. Each calls its Options.Progress and
+//     Replacing from its own goroutine.
 //   - Cancelling the context ends a run between two events. If a call of a congestion control never returns, package
 //     shutdown ends the process.
 //
@@ -21,9 +21,9 @@
 //
 //   - A run: run.go, watch.go (without a folder), drive.go (the engine, and panics under it), faults.go (a scenario's,
 //     on an engine), progress.go (how far it is), manifest.go.
-//   - Measurements during the run: recorder.go, events.go (faults, storms and deadlocks), panels.go (those of a report),
-//     rtt.go, fairness.go, congestion.go with intervals.go (when ports were congested or paused), spread.go (how far
-//     PAUSE goes).
+//   - Measurements during the run: recorder.go, events.go (faults, storms and deadlocks), panels.go (those of a
+//     report), rtt.go, fairness.go, congestion.go with intervals.go (when ports were congested or paused), spread.go
+//     (how far PAUSE goes).
 //   - Further files: observer.go (the interface; package observe has observers), hpcc.go (files as HPCC's simulator
 //     writes them).
 //   - Flows that wait: steps.go (operations and their results).

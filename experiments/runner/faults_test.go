@@ -28,7 +28,8 @@ func (o *outcome) kinds() (kinds []string) {
 	return kinds
 }
 
-// TestLinkFailure: flows survive a link's failure; events.csv and the summary tell of it, and twice the same.
+// TestLinkFailure checks that flows survive a link's failure, and that events.csv and the summary report it, equally in
+// two runs.
 func TestLinkFailure(t *testing.T) {
 	testenv.WholeScenario(t)
 	o := runWasm(t, "link-failure", "dcqcn")
@@ -64,7 +65,8 @@ func TestLinkFailure(t *testing.T) {
 	}
 }
 
-// TestPFCStorm: the storm stops everybody; the watchdog ends it for all but those who sent into it.
+// TestPFCStorm checks that the storm stops all flows, and that the watchdog ends it for all except those that sent into
+// it.
 func TestPFCStorm(t *testing.T) {
 	testenv.WholeScenario(t)
 	none, dog, forward := runWasm(t, "pfc-storm", "none"), runWasm(t, "pfc-storm", "watchdog"), runWasm(t, "pfc-storm",
@@ -115,7 +117,7 @@ func TestDeadlockBuiltin(t *testing.T) {
 	}
 }
 
-// TestLateFault: a fault that the run does not live to see is worth a warning.
+// TestLateFault checks the warning about a fault after the end of the run.
 func TestLateFault(t *testing.T) {
 	o := runWasm(t, "link-failure", "none", "faults.cut.at=1s")
 	if v := o.Summary.Verdict; v.Status != measure.Warn ||
@@ -128,7 +130,7 @@ func TestLateFault(t *testing.T) {
 	}
 }
 
-// TestRepeatedFault: a fault happens as often as it says, at the times that follow.
+// TestRepeatedFault checks that a fault occurs as often as set, at the right times.
 func TestRepeatedFault(t *testing.T) {
 	for times, want := range map[string]string{
 		"times: 3, ": "1000000 1100000 3000000 3100000 5000000 5100000",
@@ -150,7 +152,7 @@ func TestRepeatedFault(t *testing.T) {
 	}
 }
 
-// TestFaultsWhateverIsLookedAt: nothing of a run with faults depends on when it is looked at.
+// TestFaultsWhateverIsLookedAt checks that a run with faults does not depend on the times of its samples.
 func TestFaultsWhateverIsLookedAt(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, name := range []string{"link-failure", "pfc-storm", "deadlock"} {

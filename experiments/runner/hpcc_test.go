@@ -27,8 +27,8 @@ func TestHPCCExport(t *testing.T) {
 		}
 		return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	}
-	// Alone: twice the delays, 200 ns a hop of 40 Gb/s for a full packet and 80 ns of 100 Gb/s, and the flow with 48 B a
-	// packet at the slowest link's rate.
+	// Alone: twice the delays, 200 ns a hop of 40 Gb/s for a full packet and 80 ns of 100 Gb/s, and the flow with 48 B
+	// a packet at the slowest link's rate.
 	fct := map[string]string{}
 	for _, row := range o.table("flows.csv").Rows {
 		fct[row["flow"]] = row["fct_ns"]
@@ -136,8 +136,8 @@ func TestImportTellsOfEachMark(t *testing.T) {
 	}
 }
 
-// TestHPCCRouting: with the simulator's hash, flows have the ports that they have there: the source's in the order of
-// starts, the destination's from the file whatever the tag. Without, ports are the seed's.
+// TestHPCCRouting checks that with the simulator's hash, flows have the simulator's ports: the source's in the order of
+// starts, the destination's from the file whatever the tag. Otherwise the seed determines ports.
 func TestHPCCRouting(t *testing.T) {
 	const topology = "8 4 8\n4 5 6 7\n0 4 40Gbps 1us 0\n1 4 40Gbps 1us 0\n2 5 40Gbps 1us 0\n3 5 40Gbps 1us 0\n" +
 		"4 6 40Gbps 1us 0\n4 7 40Gbps 1us 0\n5 6 40Gbps 1us 0\n5 7 40Gbps 1us 0\n"

@@ -55,7 +55,7 @@ func TestIdealFCT(t *testing.T) {
 	}
 }
 
-// TestLoneFlowIsIdeal: the files of a run say that a lone flow took its ideal time, slowdown 1.
+// TestLoneFlowIsIdeal checks that a lone flow takes its ideal time in the run's files: slowdown 1.
 func TestLoneFlowIsIdeal(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, c := range []struct {

@@ -37,7 +37,8 @@ sample: {interval: 10us}
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Of 1082 bytes on the line (preamble, Ethernet, IPv4, UDP, BTH, ICRC, FCS and the gap of a packet) 1000 are payload.
+		// Of 1082 bytes on the line (preamble, Ethernet, IPv4, UDP, BTH, ICRC, FCS and the gap of a packet) 1000 are
+		// payload.
 		const line = 10e9 * 1000 / 1082
 		got := r.Summary.LowestGoodput
 		if math.Abs(got["long"]-c.want*line) > 0.02*line {

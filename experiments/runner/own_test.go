@@ -102,8 +102,8 @@ flows: [{from: h0, to: h1, size: 5MB`+qps+`}]
 	}
 }
 
-// TestWeight: two flows of one NIC have its line in the proportion of their weights, 2 to 1, where nothing else keeps
-// them.
+// TestWeight checks that two flows of one NIC share its line in proportion to their weights, 2 to 1, if nothing else
+// limits them.
 func TestWeight(t *testing.T) {
 	ended(t, `
 topology: {star: {hosts: 3}, rate: 40Gbps, delay: 1us}
@@ -120,8 +120,8 @@ flows:
 	})
 }
 
-// TestPriorities: a switch's DWRR shares its port out between two data priorities of one NIC, 3 to 1, and PAUSE stops
-// each by itself.
+// TestPriorities checks that a switch's DWRR divides its port between two data priorities of one NIC, 3 to 1, and that
+// PAUSE stops each separately.
 func TestPriorities(t *testing.T) {
 	ended(t, `
 topology: {star: {hosts: 3}, rate: 40Gbps, delay: 1us}

@@ -227,7 +227,7 @@ func TestTimelineOfOverlappingCollectives(t *testing.T) {
 	}
 }
 
-// TestForgetfulOverview: where histories are long, the queues that stayed shortest lose their past, and a queue that
+// TestForgetfulOverview checks that with long histories, the shortest queues lose their past, and that a queue that
 // grows later has the rest.
 func TestForgetfulOverview(t *testing.T) {
 	o := &overview{queues: make([]history[uint32], 4), ingress: make([]history[uint32], 4)}

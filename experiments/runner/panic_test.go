@@ -102,7 +102,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestOwnPanic: a panic that no congestion control is to blame for stays one.
+// TestOwnPanic checks that a panic that no congestion control caused is not caught.
 func TestOwnPanic(t *testing.T) {
 	s := mustLoad(t, "incast")
 	defer func() {
@@ -115,7 +115,7 @@ func TestOwnPanic(t *testing.T) {
 	t.Errorf("no panic: %v", err)
 }
 
-// TestPanicMethods: whatever of a congestion control is called is known as its method.
+// TestPanicMethods checks that a panic in any method of a congestion control is reported with that method.
 func TestPanicMethods(t *testing.T) {
 	controller := reflect.TypeFor[cc.Controller]()
 	for i := range controller.NumMethod() {

@@ -67,7 +67,7 @@ func samplesOf(l workerRTTs) (n int64) {
 	return n
 }
 
-// TestRTTQuantiles: no quantile exceeds the greatest sample, though the histogram has three digits.
+// TestRTTQuantiles checks that no quantile exceeds the largest sample, although the histogram has three digits.
 func TestRTTQuantiles(t *testing.T) {
 	for _, ns := range []vtime.Time{1, 999, 2049, 21_147, 165_244, 1_044_844, 9_999_999_999} {
 		r := newRTTRecorder()

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestSamplingChangesNothing: an observer that looks at other times sees the same run. The engine stops for each poll,
-// with its partitions at one time, and must not bring anything up to date then that it would otherwise bring later.
+// TestSamplingChangesNothing checks that an observer with other sample times sees the same run. The engine stops for
+// each poll, with its partitions at one time, and must not then update state that it would otherwise update later.
 func TestSamplingChangesNothing(t *testing.T) {
 	testenv.WholeScenario(t)
 	for name, text := range map[string]string{

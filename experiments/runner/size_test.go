@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestLargestFabrics: in fabrics of as many hosts as there may be, each sends to one and is sent to by one, and all of
-// it arrives.
+// TestLargestFabrics checks fabrics with the maximum number of hosts: each host sends to one and receives from one, and
+// everything arrives.
 func TestLargestFabrics(t *testing.T) {
 	testenv.WholeScenario(t)
 	for name, topology := range map[string]string{

@@ -40,7 +40,7 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: [c, d], to: s2}, {from: s0,
 	}
 }
 
-// TestSpread: chains by hand. A hold begins and ends a link's delay, 1 us, after its frame was sent.
+// TestSpread checks chains computed by hand. A hold starts and ends a link's delay, 1 us, after its frame was sent.
 func TestSpread(t *testing.T) {
 	type event struct {
 		at       vtime.Time // us
@@ -116,7 +116,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestSpreadRing: where switches wait for each other in a ring, a chain ends where it would bite its tail.
+// TestSpreadRing checks that a chain ends before it would repeat a switch, if switches wait for each other in a ring.
 func TestSpreadRing(t *testing.T) {
 	plan, err := topologies.Parse("ring", []byte(`
 nodes: [{name: s0..s2, kind: switch}, {name: [a, b], kind: host}]
@@ -174,8 +174,8 @@ func TestSpreadGoesWherePacketsGo(t *testing.T) {
 	}
 }
 
-// TestSpreadEndsAtHosts: a host of several ports that is paused at one, and sends PAUSE by another as it is slow or
-// malfunctions, passes nothing on.
+// TestSpreadEndsAtHosts checks that PAUSE does not spread through a host with several ports that is paused at one, and
+// sends PAUSE by another because it is slow or malfunctions.
 func TestSpreadEndsAtHosts(t *testing.T) {
 	plan, err := topologies.Parse("planes", []byte("planes: {planes: 2, leaves: 2, spines: 2, hosts_per_leaf: 2}"))
 	if err != nil {
@@ -275,7 +275,8 @@ expect_unused: [pfc, ecn, controller]
 `), "none", Options{Plane: wasmplane.Open})
 	got := o.Summary.Fairness
 	pair := got.ByTag["pair"]
-	// 1 MB takes some 0.27 ms at 30 Gb/s of line rate; windows are of 20 us, and the first has both only from its end on.
+	// 1 MB takes some 0.27 ms at 30 Gb/s of line rate; windows are of 20 us, and the first has both only from its end
+	// on.
 	if got.WindowNS != 20_000 || len(got.ByTag) != 1 || pair.Windows < 10 || pair.Windows > 14 {
 		t.Errorf("%+v", got)
 	}
@@ -303,8 +304,8 @@ drain: true
 	}
 }
 
-// TestVictims: in DCON's burst f0 passes only ports that PAUSE stopped and is slowed by that alone: it is the victim
-// under DCQCN. f1 and the burst go through the port that is congested. Under DCON no PAUSE is sent between switches.
+// TestVictims checks that f0 is the victim in DCON's burst under DCQCN: it passes only ports stopped by PAUSE, which
+// alone slows it. f1 and the burst use the congested port. Under DCON no PAUSE is sent between switches.
 func TestVictims(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "dcon-burst")
@@ -336,8 +337,8 @@ func TestVictims(t *testing.T) {
 		if paused == 0 || paused > o.Summary.PFC.Pauses {
 			t.Errorf("%s: paused %d times by %d PAUSEs", controller, paused, o.Summary.PFC.Pauses)
 		}
-		// The root is L2's port towards R1, for as long as the burst takes to drain. Under DCON that of S1 is, once it is
-		// over: C/N each is what f0 and f1 have there, and a queue does not drain by that.
+		// The root is L2's port towards R1, for as long as the burst takes to drain. Under DCON that of S1 is, once it
+		// is over: C/N each is what f0 and f1 have there, and a queue does not drain by that.
 		at := slices.IndexFunc(o.Summary.Links.Congested,
 			func(l measure.Link) bool { return l.Node == "L2" && l.Peer == "R1" })
 		if at < 0 {
@@ -350,8 +351,8 @@ func TestVictims(t *testing.T) {
 	}
 }
 
-// TestLinksByCredits: under credits the time that links were stopped is the ports', as the samples of ports.csv have
-// it, the same on both planes, and no PAUSE's.
+// TestLinksByCredits checks that under credits the stopped time of links equals that of the ports in ports.csv, on both
+// planes, and that no PAUSE is counted.
 func TestLinksByCredits(t *testing.T) {
 	s := parse(t, lab.Small)
 	s.Switch.FlowControl, s.Switch.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
@@ -451,8 +452,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestCongestionThreshold: the port that congests is found whatever the controller listens to, and with PFC alone by
-// XOFF; a queue below is no congestion.
+// TestCongestionThreshold checks that the congested port is found whatever signals the controller uses, and with PFC
+// alone by XOFF, and that a shorter queue is not congestion.
 func TestCongestionThreshold(t *testing.T) {
 	text := `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
@@ -462,7 +463,8 @@ duration: 100us
 drain: true
 expect_unused: [pfc, ecn, controller]
 `
-	// Three senders at 40 Gb/s into one: two thirds of what has come wait, 2/3 of 3*100 KB of payload as the last comes.
+	// Three senders at 40 Gb/s into one: two thirds of what has come wait, 2/3 of 3*100 KB of payload as the last
+	// comes.
 	for set, want := range map[string]bool{
 		"switch.ecn.kmax=190KB": true,
 		"switch.ecn.kmax=250KB": false,
@@ -507,7 +509,8 @@ expect_unused: [pfc, ecn, controller, faults]
 			t.Errorf("%s: congested %+v", faults, c)
 		}
 	}
-	// Three senders at one time into one link of their rate: two thirds of what has come wait, 2/3 of 3*100 KB of payload.
+	// Three senders at one time into one link of their rate: two thirds of what has come wait, 2/3 of 3*100 KB of
+	// payload.
 	if peaks[0] < 195_000 || peaks[1] != peaks[0] {
 		t.Errorf("the longest queue is of %d bytes, under PAUSE of priority 5 of %d", peaks[0], peaks[1])
 	}
@@ -532,8 +535,8 @@ expect_unused: [pfc, ecn, controller, faults]
 	if len(c) != 1 || c[0].Peer != "h3" {
 		t.Fatalf("congested %+v", c)
 	}
-	// The first PAUSE leaves at 1 us, the last 15 us later; that takes 17 ns on the line, and 65535 quanta of 512 bits 838
-	// 848 ns.
+	// The first PAUSE leaves at 1 us, the last 15 us later; that takes 17 ns on the line, and 65535 quanta of 512 bits
+	// 838 848 ns.
 	if ns := o.Summary.PFC.PausedNS; ns < 838_848+15_000 || ns > 838_848+15_020 {
 		t.Errorf("paused for %d ns", ns)
 	}

@@ -56,7 +56,8 @@ func delivery(size int64) vtime.Time {
 		}
 		t += on(last)
 	}
-	// The first packet is longer by RETH. At the switch it delays those behind it by what it is longer, if there are such.
+	// The first packet is longer by RETH. At the switch it delays those behind it by what it is longer, if there are
+	// such.
 	late := vtime.Time(0)
 	if size > 1000 {
 		late = max(0, first-on(roce+1000))
@@ -164,8 +165,8 @@ func TestLimitOfDirect(t *testing.T) {
 	}
 }
 
-// TestDoubleTreeBandwidth: two trees in a pipeline reduce 16 MB at more than 80 % of the rate of 16 ranks' ports. One
-// tree in one piece has 14 %.
+// TestDoubleTreeBandwidth checks that two trees in a pipeline reduce 16 MB at more than 80 % of the rate of 16 ranks'
+// ports. One tree without chunks reaches 14 %.
 func TestDoubleTreeBandwidth(t *testing.T) {
 	testenv.WholeScenario(t)
 	text := idle(16, "{collective: {kind: allreduce, algorithm: tree, size: 16MB}}")
@@ -193,7 +194,7 @@ workloads:
 	}
 }
 
-// TestProcessorsOfJobs: flows that wait come to the same, file by file, by any number of processors.
+// TestProcessorsOfJobs checks that dependent flows have equal results, file by file, on any number of processors.
 func TestProcessorsOfJobs(t *testing.T) {
 	const text = `
 topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4, rate: 100Gbps}, delay: 1us}

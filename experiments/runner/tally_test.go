@@ -8,7 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestTally: at each moment of a run the sums are those over all flows of the tag, whatever has started or ended.
+// TestTally checks that at each moment of a run the sums equal those over all flows of the tag, whichever have started
+// or ended.
 func TestTally(t *testing.T) {
 	s := parse(t, `
 topology: star

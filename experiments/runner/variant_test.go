@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestVariants: a variant's run is the run of a scenario that has its settings itself.
+// TestVariants checks that a variant's run equals that of a scenario with the variant's settings.
 func TestVariants(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := parse(t, lab.Variants)
@@ -54,7 +54,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestCoalescedACKs: receivers coalesce ACKs under controllers that do not work by them, and under no other.
+// TestCoalescedACKs checks that receivers coalesce ACKs under controllers that do not use them, and under no other.
 func TestCoalescedACKs(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, name := range []string{"none", "dcqcn", "dcon", "pcn", "swift", "timely", "dcqcn+win"} {

@@ -48,8 +48,8 @@ flows:
 duration: 1ms
 `
 
-// TestUnfinished: a run that is too short for its flows is not fine, unless the scenario says that they are to outlast
-// it.
+// TestUnfinished checks that a run that is too short for its flows gets a warning, unless the scenario expects them to
+// outlast it.
 func TestUnfinished(t *testing.T) {
 	sum := verdictOf(t, eightIntoOne, "none")
 	says(t, sum.Verdict, measure.Warn, []string{"duration too short: 7 of 8 flows unfinished at 1ms, so FCTs cover only " +
@@ -87,7 +87,7 @@ func TestUnfinished(t *testing.T) {
 	says(t, sum.Verdict, measure.Warn, []string{"8 of 8 flows unfinished at 1ms: try a longer"}, nil)
 }
 
-// TestUnstarted: flows that were to start after the end.
+// TestUnstarted checks flows with a start after the end.
 func TestUnstarted(t *testing.T) {
 	const late = `
 topology: {star: {hosts: 9}, rate: 25Gbps, delay: 1us}
@@ -167,7 +167,7 @@ func TestStopped(t *testing.T) {
 	says(t, sum.Verdict, measure.Pass, nil, []string{"no flow changed its rate or window"})
 }
 
-// TestDrainLimit: a link that loses nearly all does not hold a run for ever.
+// TestDrainLimit checks that a link that loses nearly everything does not keep a run going forever.
 func TestDrainLimit(t *testing.T) {
 	const dead = `
 topology: {delay: 1us, leafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2, rate: 10Gbps}}
@@ -189,7 +189,7 @@ drain: true
 	}
 }
 
-// TestCutOff: the verdict names the flow that a dead port stops, and where it stops.
+// TestCutOff checks that the verdict names the flow stopped by a dead port, and that port.
 func TestCutOff(t *testing.T) {
 	const rails = `
 topology: {rail: {rails: 2, groups: 2, hosts_per_group: 2, spines: 2, rate: 10Gbps}}
@@ -357,8 +357,8 @@ func TestUnused(t *testing.T) {
 		t.Log(c.scenario, c.controller, c.sets)
 		says(t, v, c.status, c.messages, c.notes)
 	}
-	// A sweep's point is not run again without its values: 90KB may be why no switch sent a PAUSE. Beside other congestion
-	// controls a setting may be for those.
+	// A sweep's point is not run again without its values: 90KB may be why no switch sent a PAUSE. Beside other
+	// congestion controls a setting may be for those.
 	sets := []string{"switch.pfc.xoff=90KB"}
 	s := mustLoad(t, "incast", sets...)
 	says(t, run(t, s, "swift", Options{Plane: wasmplane.Open, Sets: sets}).Summary.Verdict, measure.Pass, nil,
@@ -408,7 +408,7 @@ duration: 1ms
 	says(t, verdictOf(t, cut, "none", "flows.dead.start=999us").Verdict, measure.Pass, nil, nil)
 }
 
-// TestNothingToReactTo: a congestion control that never reacts is a note where nothing was congested.
+// TestNothingToReactTo checks that a congestion control that never reacts is only a note if nothing was congested.
 func TestNothingToReactTo(t *testing.T) {
 	const alone = "topology: {star: {hosts: 3}, rate: 10Gbps, delay: 1us}\nexpect_unused: [pfc]\n" +
 		"flows: [{from: h0, to: h2, size: 100KB}]\nduration: 1ms\n"

@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// TestSameFlowsUnderAnyController: controllers meet the same flows, with the run's seed; a file of them gives them
-// again.
+// TestSameFlowsUnderAnyController checks that all controllers get the same flows for the run's seed, and that a file
+// with these flows gives the same run.
 func TestSameFlowsUnderAnyController(t *testing.T) {
 	testenv.WholeScenario(t)
 	s := mustLoad(t, "../scenario/testdata/workloads/all.yaml")

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestDocumentedScenarios: the scenarios in the documents are as they say.
+// TestDocumentedScenarios checks that the scenarios in the documents are valid, or fail as described.
 func TestDocumentedScenarios(t *testing.T) {
 	found := 0
 	for _, name := range []string{"../../docs/scenarios.md", "../../docs/experiment.md"} {
@@ -34,7 +34,7 @@ func TestDocumentedScenarios(t *testing.T) {
 	}
 }
 
-// TestDocumentedKeys: the documents have the tables of keys as they are. With -update they are written anew.
+// TestDocumentedKeys checks the tables of keys in the documents. With -update it writes them.
 func TestDocumentedKeys(t *testing.T) {
 	for _, block := range []struct {
 		document, name string

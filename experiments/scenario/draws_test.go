@@ -6,8 +6,9 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// TestDraws: flows of the same tag and ends, of the other direction and of another tag, and QPs of one flow, draw ports
-// of their own. One more flow, put first, changes none. Messages of one connection have its port, and draw others.
+// TestDraws checks that flows of the same tag and ends, of the other direction and of another tag, and QPs of one flow,
+// draw ports of their own. Another flow before them changes none. Messages of one connection share its port; other
+// connections draw others.
 func TestDraws(t *testing.T) {
 	const top = "topology: {star: {hosts: 4}, rate: 100Gbps}\ncontrollers: none\nduration: 1ms\n"
 	read := func(text string) *scenario.Scenario {

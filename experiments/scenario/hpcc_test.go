@@ -154,7 +154,7 @@ func FuzzHPCCFlows(f *testing.F) {
 	})
 }
 
-// TestHPCCTimes: flows of a distribution arrive for a time that a scenario can have.
+// TestHPCCTimes checks that the time in which flows of a distribution arrive is valid for a scenario.
 func TestHPCCTimes(t *testing.T) {
 	for text, good := range map[string]bool{
 		"1ps": true, "0s": false, "-1us": false, maxDuration.String(): true,

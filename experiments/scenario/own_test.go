@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// TestWeightAlone: a weight among no others is warned of.
+// TestWeightAlone checks the warning about a weight without other weights.
 func TestWeightAlone(t *testing.T) {
 	for second, want := range map[string]bool{
 		"from: h0, to: h2": false, "from: h2, to: h1": true, "from: h0, to: h2, priority: 4": true,
@@ -54,8 +54,8 @@ func TestWarningsOfTelemetry(t *testing.T) {
 	}
 }
 
-// TestTelemetryWithoutLeastRate: a controller that reads telemetry and has no parameter min_rate is warned of like any
-// other.
+// TestTelemetryWithoutLeastRate checks that a controller that reads telemetry and has no parameter min_rate gets the
+// same warning.
 func TestTelemetryWithoutLeastRate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.star")
 	const source = "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n" +

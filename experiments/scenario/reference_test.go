@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/lab"
 )
 
-// TestReferences: a reference that is a setting is the run's, as --set, a variant or the controller have made it; where
-// the run has none, there is none.
+// TestReferences checks that a reference to a setting uses the run's value, after --set, a variant or the controller,
+// and that there is no reference if the run has no value.
 func TestReferences(t *testing.T) {
 	const payload = 25e9 * 1000 / 1082 / 2 // Ethernet's framing around 1000 B
 	levels := func(name string, sets ...string) (values [3][]float64, labels string) {

@@ -376,7 +376,7 @@ func TestHostSettings(t *testing.T) {
 	}
 }
 
-// TestNetworkEnvironment: all flows of a fabric know the RTT of its longest path, and its oversubscription.
+// TestNetworkEnvironment checks that all flows of a fabric get the RTT of its longest path, and its oversubscription.
 func TestNetworkEnvironment(t *testing.T) {
 	s := parse(t, `name: x
 topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4, rate: 40Gbps}}
@@ -399,7 +399,8 @@ duration: 1ms
 	}
 }
 
-// TestECNPorts: under RCCC alone the links to hosts are not marked, unless the scenario says so.
+// TestECNPorts checks that under RCCC links to hosts are not marked unless the scenario says so, and that they are
+// under other controls.
 func TestECNPorts(t *testing.T) {
 	const text = `name: x
 topology: {delay: 1us, star: {hosts: 4}}

@@ -57,8 +57,8 @@ workloads: [{collective: {kind: allreduce, size: 1MB, ranks: [h0, h3, h1, h4, h2
 	}
 }
 
-// TestFlowsThatWait: each message is a flow between its ranks' hosts without a time to start, and all messages of a
-// connection take one way.
+// TestFlowsThatWait checks that each message is a flow between its ranks' hosts without a start time, and that all
+// messages of a connection take one path.
 func TestFlowsThatWait(t *testing.T) {
 	s, err := Parse("x.yaml", []byte(`
 topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 2}}

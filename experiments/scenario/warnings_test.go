@@ -346,7 +346,7 @@ func TestWarningsOfGrants(t *testing.T) {
 	}
 }
 
-// TestWarningsOfConstants: RCCC's receivers go by marks only where the fabric is oversubscribed.
+// TestWarningsOfConstants checks that RCCC's constants for marks get a warning unless the fabric is oversubscribed.
 func TestWarningsOfConstants(t *testing.T) {
 	const idle = "cc.rccc.decrease, cc.rccc.mark_gain have no effect: "
 	for _, c := range []struct {

@@ -73,8 +73,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// TestSpecifiedLoads: the workloads of DCON's section 6.2.1 and of the LSTM-PID thesis, section 4.4.2, come to the
-// numbers that were computed apart.
+// TestSpecifiedLoads compares the workloads of DCON's section 6.2.1 and of the LSTM-PID thesis, section 4.4.2, with
+// numbers computed independently.
 func TestSpecifiedLoads(t *testing.T) {
 	dcon := parse(t, `
 topology: {rate: 40Gbps, delay: 5us, leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}}
@@ -115,8 +115,8 @@ duration: 10ms
 	}
 }
 
-// TestCount: flows that are only counted are as many as those that are drawn, of each kind of workload and of each
-// built-in, and one of each workload is there.
+// TestCount checks that counted flows are as many as drawn ones, for each kind of workload and each built-in, and that
+// one flow of each workload is drawn.
 func TestCount(t *testing.T) {
 	for _, name := range append(BuiltinNames(), workloadsFile) {
 		all := mustLoad(t, name)
@@ -158,8 +158,8 @@ func flowsOf(t *testing.T, s *Scenario, tag string) (list []string) {
 	return list
 }
 
-// TestWorkloadsAreIndependent: a workload's flows, and their ways, are the same whatever others there are; with another
-// seed they are others.
+// TestWorkloadsAreIndependent checks that a workload's flows, and their paths, do not depend on other workloads, and
+// that another seed changes them.
 func TestWorkloadsAreIndependent(t *testing.T) {
 	const (
 		base = "topology: {leafspine: {spines: 4, leaves: 4, hosts_per_leaf: 4}}\nduration: 1ms\n"
@@ -262,8 +262,8 @@ func TestListedFlowsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestListedFlowsTakeInterfacesInTurn: flows of one sender, and one flow each of several senders, are spread over all
-// interfaces evenly.
+// TestListedFlowsTakeInterfacesInTurn checks that flows of one sender, and one flow each of several senders, are spread
+// over all interfaces evenly.
 func TestListedFlowsTakeInterfacesInTurn(t *testing.T) {
 	for _, flows := range []string{
 		"{from: h0, to: h1, size: 1MB, count: 8, interval: 0s}", "{from: h0, to: h1..h8, size: 1MB}",
@@ -296,8 +296,8 @@ duration: 1ms
 	}
 }
 
-// TestJitter: the seed delays the flows that have it, within it, and no others; another seed does not add to an earlier
-// one's.
+// TestJitter checks that the seed delays the flows with a jitter, within it, and no others, and that another seed
+// replaces the delay.
 func TestJitter(t *testing.T) {
 	s := parse(t, lab.Small, "flows.incast.jitter=1us", "flows.incast.start=5us")
 	starts := func(s *Scenario, tag string) (all []vtime.Time) {

@@ -38,7 +38,7 @@ published:
     rows: [{metric: fct_mean, tag: other, relative_to: none, values: [-47%]}]
 `
 
-// TestCompare: cells as they are to be read, worked out by hand from figures made up.
+// TestCompare checks cells for readers, computed by hand from made-up figures.
 func TestCompare(t *testing.T) {
 	s := parse(t, someTables)
 	dcqcn := &measure.Summary{Controller: "dcqcn", Figures: []measure.Figure{
@@ -180,8 +180,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestPublishedSizeBins: figures of a 5 % bin of a tag's flows, and by each idea of a slowdown, worked out again from
-// flows.csv.
+// TestPublishedSizeBins checks figures of a 5 % bin of a tag's flows, for each definition of slowdown, against a
+// computation from flows.csv.
 func TestPublishedSizeBins(t *testing.T) {
 	text := `
 topology: {name: s, rate: 40Gbps, delay: 1us, framing: ns3, star: {hosts: 6}}

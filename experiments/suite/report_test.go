@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// TestReport: one file beside the runs' folders that loads nothing from elsewhere and has the controllers in it.
+// TestReport checks that the report is one file beside the runs' folders, loads nothing, and shows the controllers.
 func TestReport(t *testing.T) {
 	testenv.NeedRoot(t)
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func TestReferencesDrawn(t *testing.T) {
 	}
 }
 
-// TestSideBySide: runs at the same time, in goroutines of one process, do not show in each other.
+// TestSideBySide checks that concurrent runs in goroutines of one process do not influence each other.
 func TestSideBySide(t *testing.T) {
 	s := parse(t, lab.Small)
 	testenv.NeedRoot(t)

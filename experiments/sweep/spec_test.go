@@ -121,8 +121,8 @@ incast 100KB: incast,size=100KB gentle`
 	}
 }
 
-// TestQuickSweep: scenarios with a quick form are in it, others are as they are, and neither's results pass for the
-// other's.
+// TestQuickSweep checks that scenarios with a quick form use it, that others are unchanged, and that the results of the
+// two forms are kept apart.
 func TestQuickSweep(t *testing.T) {
 	s := &Sweep{Scenarios: []string{"tcd-fattree", "incast"}, Controllers: []string{"dcqcn"}, Quick: true}
 	quick, err := s.Points(2)
@@ -139,7 +139,7 @@ func TestQuickSweep(t *testing.T) {
 	}
 }
 
-// TestBuiltinSweeps: each resolves, under a name of its own.
+// TestBuiltinSweeps checks that each built-in sweep resolves, under a name of its own.
 func TestBuiltinSweeps(t *testing.T) {
 	testenv.WholeScenario(t)
 	for _, name := range scenario.BuiltinSweepNames() {

@@ -181,7 +181,7 @@ const (
 	allKept = "kept kept kept kept kept kept kept kept"
 )
 
-// TestSweepFingerprints: a point made beside others is the run that run makes of it alone.
+// TestSweepFingerprints checks that a point made beside others equals a single run of it.
 func TestSweepFingerprints(t *testing.T) {
 	_, maker := sweepLab(t)
 	outcomes := maker.Run(context.Background())
@@ -561,7 +561,8 @@ func TestSweepRows(t *testing.T) {
 	}
 }
 
-// TestEqualPoints: a constant of one controller's sets no points of another apart, a variant's neither; their own do.
+// TestEqualPoints checks that a constant of one controller does not distinguish points of another, nor does a
+// variant's, while their own do.
 func TestEqualPoints(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -603,8 +604,7 @@ sweep: {scenario: some.yaml, parameters: {cc.dcqcn.rai: [40Mbps, 80Mbps]}, contr
 	}
 }
 
-// TestIdle: a parameter has no effect if points that differ by it alone have the same fingerprint, of all that were
-// made; it has one if two differ.
+// TestIdle checks that a parameter has no effect if all points that differ only in it have equal fingerprints.
 func TestIdle(t *testing.T) {
 	s := &Sweep{Scenarios: []string{"a"}, Parameters: []Parameter{
 		{Path: "x", Values: []string{"1", "2"}},

@@ -52,8 +52,8 @@ func TestComparedCells(t *testing.T) {
 	}
 }
 
-// TestFeatures: |K| by hand, the distribution, and that under the thesis' four controllers it is as its text says:
-// HPCC's RTTs hardly change, TIMELY's do.
+// TestFeatures checks |K| against a computation by hand, its distribution, and the thesis' statement about four
+// controllers: HPCC's RTTs hardly change, TIMELY's do.
 func TestFeatures(t *testing.T) {
 	k := sequence{4.2, 4.4, 5, 6, 9, 7}.changes()
 	for i, want := range []float64{.037735849, .138433515, .272912424, .615543684, .195211505} {

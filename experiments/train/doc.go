@@ -3,9 +3,10 @@
 //
 // Files:
 //
-//   - Trainings: lstm.go (the network), gains.go (of the PID control), cells.go (other kinds of network) and options.go.
-//   - Further measurements: features.go (how far RTTs are from smoothed ones), loop.go (how well the network predicts RTTs
-//     that its predictions influence).
+//   - Trainings: lstm.go (the network), gains.go (of the PID control), cells.go (other kinds of network) and
+//     options.go.
+//   - Further measurements: features.go (how far RTTs are from smoothed ones), loop.go (how well the network predicts
+//     RTTs that its predictions influence).
 //   - Data: incast.go (the scenarios), collect.go (RTTs from runs), dataset.go (pairs for the training).
 //   - Output: text.go and drawings.go.
 package train

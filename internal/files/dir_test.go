@@ -29,7 +29,7 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// TestNoLink: links below a folder are found, and those above it are its user's.
+// TestNoLink checks that links below a folder are detected, and that those above it are accepted as the user's.
 func TestNoLink(t *testing.T) {
 	base := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(base, "real", "a", "b"), 0o700))

@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestPlantedPipes: a pipe under a file's name is replaced. Whoever opened it would wait for a reader for ever.
+// TestPlantedPipes checks that a pipe under a file's name is replaced. Opening it would wait for a reader forever.
 func TestPlantedPipes(t *testing.T) {
 	base := t.TempDir()
 	for _, name := range []string{"a", "a.tmp", "b", LockName} {
@@ -99,8 +99,8 @@ func asNobody(command string) *exec.Cmd {
 	return c
 }
 
-// TestLinkOfAnother: root does not follow a link that somebody else has put where results go, but one of who it is by
-// sudo.
+// TestLinkOfAnother checks that root does not follow another user's link in the folder of results, but follows one of
+// the user before sudo.
 func TestLinkOfAnother(t *testing.T) {
 	testenv.NeedRoot(t)
 	base, elsewhere := t.TempDir(), t.TempDir()

@@ -28,7 +28,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file is refused by its size, before it is read. This one, of a terabyte of nothing, would not fit.
+// TestTooLarge checks that a file is refused by its size, before it is read. This one, a terabyte of nothing, would not
+// fit into memory.
 func TestTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "note")
 	f, err := os.Create(path)

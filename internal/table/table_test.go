@@ -78,7 +78,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestColumnsByName: columns may be inserted, appended, moved, and lacking if they are optional.
+// TestColumnsByName checks that columns may be inserted, appended and moved, and that optional ones may be missing.
 func TestColumnsByName(t *testing.T) {
 	old := slices.Clone(some)
 	for i := range old {
@@ -279,7 +279,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestManyTexts: a reader keeps no more texts than its bound.
+// TestManyTexts checks that a reader limits the number of texts that it keeps.
 func TestManyTexts(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(oldHeader + "\n")
@@ -349,7 +349,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// TestRest: a row in two parts is written as in one, however often its second part is repeated.
+// TestRest checks that a row written in two parts equals one written whole, however often its second part is repeated.
 func TestRest(t *testing.T) {
 	var b strings.Builder
 	w, err := rows.NewWriter(&b)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRows: fields with their places, by blanks and by commas; comments and blank lines are no rows.
+// TestRows checks fields with their positions, separated by blanks and by commas. Comments and blank lines are not
+// rows.
 func TestRows(t *testing.T) {
 	for _, c := range []struct{ name, text, separator, want string }{
 		{"blanks", "# title\n\n  10\t20 # ten\r\n x\n", "", "[3:3 10][3:6 20]/[4:2 x]/"},
@@ -57,7 +58,8 @@ t.txt:2:5: this one
 	}
 }
 
-// TestLongLines: a line may be as long as the file. What a problem in it shows is the part that it is about.
+// TestLongLines checks that a line may be as long as the file, and that a problem in it shows only the part that it
+// concerns.
 func TestLongLines(t *testing.T) {
 	r := new(Report)
 	w := r.Words("words.txt", []byte(strings.Repeat("12 ", 1_000_000)+"x 12\n"))

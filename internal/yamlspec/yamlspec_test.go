@@ -158,7 +158,7 @@ spec.yaml:2:1: unknown key "dela": did you mean "delay"?
 	}
 }
 
-// TestByteOrderMark: the mark that some editors begin a file with is none of its text.
+// TestByteOrderMark checks that the mark with which some editors start a file is not part of its text.
 func TestByteOrderMark(t *testing.T) {
 	r := new(Report)
 	if root := r.Parse("spec.yaml", []byte("\ufeffname: pod\n")); !root.Has("name") {

@@ -123,8 +123,8 @@ func (c *Checked) refuse(err error) {
 	c.Mistakes = append(c.Mistakes, controllerMistakes(err)...)
 }
 
-// controllerMistakes returns the mistakes in the controller's file, from an error that may join several or from the error
-// that ended a run.
+// controllerMistakes returns the mistakes in the controller's file, from an error that may join several or from the
+// error that ended a run.
 func controllerMistakes(err error) (all []Mistake) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {

@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestBug: a panic in a call, or in a run below it, is one sentence, and the next call works.
+// TestBug checks that a panic in a call, or in a run below it, becomes one sentence, and that the next call works.
 func TestBug(t *testing.T) {
 	in(t)
 	r := Request{Scenario: scenarioText}

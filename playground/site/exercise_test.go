@@ -114,7 +114,8 @@ func TestExercise(t *testing.T) {
 	b.says("Checks ok")
 }
 
-// TestExerciseController: a controller of a student's is checked like natively, and a mistake in it has its line.
+// TestExerciseController checks that a student's controller is checked as outside of the browser, and that a mistake in
+// it has its line.
 func TestExerciseController(t *testing.T) {
 	h := submission(t, "aimd", "wrong", "control.star")
 	b := open(t, "#scenario=incast")

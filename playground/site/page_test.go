@@ -163,7 +163,7 @@ func TestStop(t *testing.T) {
 	b.says("Checks ok")
 }
 
-// TestBug: a call that panics says that it is a bug, and the same program answers the next.
+// TestBug checks that a call that panics is reported as a bug, and that the same program answers the next call.
 func TestBug(t *testing.T) {
 	b := open(t, "#scenario=incast")
 	b.says("Ready")
@@ -191,7 +191,7 @@ func TestBug(t *testing.T) {
 	}
 }
 
-// TestHostile: a link may have anything in it. Names and messages stay text; a text that unpacks to more than a
+// TestHostile checks that names and messages of any link remain text, and that a text that unpacks to more than a
 // megabyte is refused.
 func TestHostile(t *testing.T) {
 	const tag = `<img src=x onerror=document.title='hostile'>`
@@ -280,7 +280,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestDies: of a program that ends, the page says one sentence, and starts another.
+// TestDies checks that the page reports a program that ended in one sentence, and starts another.
 func TestDies(t *testing.T) {
 	b := open(t, "#scenario=incast")
 	b.says("Ready to run incast")
@@ -332,7 +332,7 @@ func TestWraps(t *testing.T) {
 		"return s.clientWidth > 0 && s.scrollWidth === s.clientWidth; })()")
 }
 
-// TestBundle: the editor's bundle is of the sources beside it.
+// TestBundle checks that the editor's bundle is built from the sources beside it.
 func TestBundle(t *testing.T) {
 	var all []byte
 	for _, name := range []string{"editor.js", "package-lock.json", "package.json"} {

@@ -20,8 +20,8 @@ var (
 	flushText = regexp.MustCompile(`<text class="(title|sub|tier)" x="([-0-9.]+)" y="([-0-9.]+)">([^<]*)</text>`)
 )
 
-// TestLegendFits: title and legend lie within the drawing, whatever the fabric's size and however many kinds of cable
-// it has, and no two pieces on each other.
+// TestLegendFits checks that title and legend lie within the drawing, for any size of the fabric and number of kinds of
+// cable, and that their parts do not overlap.
 func TestLegendFits(t *testing.T) {
 	plans := map[string]*topologies.Plan{}
 	for _, name := range topologies.BuiltinNames() {

@@ -113,7 +113,7 @@ func topologyPort(t *testing.T, s *scenario.Scenario, node, port string) int {
 	return 0
 }
 
-// TestBoundByHand: flows on a star as two disciplines serve them, from the frames' sizes and the links' rates.
+// TestBoundByHand checks flows on a star under two disciplines, computed from the frames' sizes and the links' rates.
 func TestBoundByHand(t *testing.T) {
 	const delay = vtime.Microsecond
 	s := parse(t, `
@@ -233,7 +233,7 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-// TestBoundFiles: the files are as a run's, the same each time, and another seed's are others.
+// TestBoundFiles checks that the files have the form of a run's, are equal each time, and differ for another seed.
 func TestBoundFiles(t *testing.T) {
 	s, err := scenario.Reading{Quick: true}.Load("dcon-datamining")
 	if err != nil {
@@ -278,7 +278,7 @@ func TestBoundFiles(t *testing.T) {
 	}
 }
 
-// TestBoundWithoutFaults: that faults are left out is said.
+// TestBoundWithoutFaults checks the note that faults are left out.
 func TestBoundWithoutFaults(t *testing.T) {
 	s, err := scenario.Load("link-failure", nil)
 	if err != nil {
@@ -306,9 +306,9 @@ func TestBoundOverIPv6(t *testing.T) {
 	}
 }
 
-// TestBoundOfQPs: two flows of two QPs over two spines. Of each flow's line bytes L a spine's links carry half; a flow
-// alone takes L/2 at their rate, and as long as its ideal FCT in all. Both together have each QP share its links with
-// one of the other flow: L at the rate, L/2 later. Shortest first, one of them is served as if alone.
+// TestBoundOfQPs checks two flows of two QPs each over two spines. Each spine's links carry half of a flow's line bytes
+// L; a flow alone takes L/2 at their rate, and its ideal FCT in total. Together, each QP shares its links with a QP of
+// the other flow: L at the rate, L/2 later. With the shortest first, one of them is served as if it were alone.
 func TestBoundOfQPs(t *testing.T) {
 	const fabric = "topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, host_rate: 100Gbps, " +
 		"fabric_rate: 25Gbps}}\ncontrollers: [none]\nduration: 20ms\ndrain: true\nflows:\n"
@@ -340,8 +340,8 @@ func TestBoundOfQPs(t *testing.T) {
 		!strings.Contains(same.Notes[0], "ignore flows' weights and priorities") {
 		t.Errorf("least mean %v ns with weights and priorities, %v without; notes %q", same.MeanFCT, both.MeanFCT, same.Notes)
 	}
-	// At a constant rate of 2 Gb/s each of two QPs sends 500 packets at 1 Gb/s, the last of which goes as fast as any; one
-	// byte is one packet of one QP.
+	// At a constant rate of 2 Gb/s each of two QPs sends 500 packets at 1 Gb/s, the last of which goes as fast as any;
+	// one byte is one packet of one QP.
 	paced := findBound(t, parse(t, fabric+strings.Replace(flow, "}}", "}, constant_rate: 2Gbps}", 1)))
 	if got := paced.Disciplines[0].FCT.Mean; math.Abs(got-499*1082*8) > 20_000 {
 		t.Errorf("paced it takes %v ns", got)

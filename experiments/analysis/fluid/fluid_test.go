@@ -17,7 +17,7 @@ const (
 	rounding = 0.01           // ps
 )
 
-// TestRun: times worked out by hand, in ns, where a link carries a byte a nanosecond.
+// TestRun checks times computed by hand, in ns, on links that carry a byte per nanosecond.
 func TestRun(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -54,9 +54,10 @@ func TestRun(t *testing.T) {
 			[]int64{1000, 800},
 		},
 		{
-			// A parking lot. Max-min: halves; the first cross flow ends at 1200, yet the long one stays at a half on the second
-			// link, to 2000; then the second cross flow has 1000 left. Shortest first: the first cross flow keeps the long one
-			// from both links, so the second one has its own until 600, stands still while the long one runs, and has 1400 left.
+			// A parking lot. Max-min: halves; the first cross flow ends at 1200, yet the long one stays at a half on
+			// the second link, to 2000; then the second cross flow has 1000 left. Shortest first: the first cross flow
+			// keeps the long one from both links, so the second one has its own until 600, stands still while the long
+			// one runs, and has 1400 left.
 			"a long flow over two links, one across each",
 			[]units.Rate{unit, unit},
 			[]Flow{{Work: 1000, Path: []int{0, 1}}, {Work: 600, Path: []int{0}}, {Work: 2000, Path: []int{1}}},
@@ -65,7 +66,8 @@ func TestRun(t *testing.T) {
 			[]int64{1600, 600, 3000},
 		},
 		{
-			// The long flow is kept at a half by the first link; on the second, twice as fast, the other has all the rest.
+			// The long flow is kept at a half by the first link; on the second, twice as fast, the other has all the
+			// rest.
 			"links of two rates",
 			[]units.Rate{unit, 2 * unit},
 			[]Flow{{Work: 500, Path: []int{0, 1}}, {Work: 500, Path: []int{0}}, {Work: 1500, Path: []int{1}}},
@@ -227,8 +229,8 @@ func TestShortestFirstWastesNothing(t *testing.T) {
 	}
 }
 
-// TestOneLink: on one link max-min fairness and any other order without waste end the last flow at the same time, and
-// the shortest first has the sum of SRPT.
+// TestOneLink checks that on one link max-min fairness and any other order without waste end the last flow at the same
+// time, and that shortest first has the sum of SRPT.
 func TestOneLink(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 200 {

@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUnpaused: no headroom is enough where hosts send ACKs of a lossless priority although it is paused.
+// TestUnpaused checks that no headroom is enough if hosts send ACKs of a lossless priority while it is paused.
 func TestUnpaused(t *testing.T) {
 	for host, want := range map[string]bool{
 		"{ack_priority: data}": true, "{ack_when_paused: true}": true, "{ack_priority: data, ack_when_paused: true}": false,
@@ -130,7 +130,7 @@ func TestUnpaused(t *testing.T) {
 	}
 }
 
-// TestWorst: who sends for a port between switches, and for one to a host.
+// TestWorst checks the senders for a port between switches, and for one to a host.
 func TestWorst(t *testing.T) {
 	s := parse(t, "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3, rate: 40Gbps, fabric_rate: 100Gbps}}")
 	plan := s.Topology

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// TestIncastOfSeveralPorts: where hosts have several ports, all send to one port of the receiver, and the host at a
-// port by that port's cable: so it fills up.
+// TestIncastOfSeveralPorts checks that hosts with several ports all send to one port of the receiver, and that the host
+// at the tested port uses that port's cable, so that the port fills up.
 func TestIncastOfSeveralPorts(t *testing.T) {
 	for _, name := range []string{"rails", "rails-plain"} {
 		s, err := scenario.Load(name, nil)

@@ -70,7 +70,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFull: the error that writing meets is said at the end.
+// TestFull checks that Close returns the first error of writing.
 func TestFull(t *testing.T) {
 	w := perfetto.New(&full{100_000})
 	node := w.Process(1, "a")

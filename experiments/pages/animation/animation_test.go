@@ -147,8 +147,8 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// TestStretch: without times the animation begins before the first PAUSE and ends after the last; without PAUSE it
-// covers the flows.
+// TestStretch checks that by default the animation starts before the first PAUSE and ends after the last; without PAUSE
+// it covers the flows.
 func TestStretch(t *testing.T) {
 	calm := strings.Replace(burst, "h1..h5", "h5", 1)
 	for name, text := range map[string]string{"paused": burst, "calm": calm} {
@@ -197,8 +197,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPauses: a port is paused from when a PAUSE arrives until a RESUME does or the PAUSE expires, and shown for a
-// while after.
+// TestPauses checks that a port is paused from the arrival of a PAUSE until that of a RESUME or the expiry of the
+// PAUSE, and is shown as paused for a while afterwards.
 func TestPauses(t *testing.T) {
 	r := &run{Decoded: &replay.Decoded{Header: replay.Header{
 		Quanta: 65535, Ports: []string{"a-eth1", "b-eth1"}, Nodes: make([]replay.Node, 2),
@@ -230,7 +230,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestLayout: no two nodes stand on each other, in the fabrics of built-in scenarios.
+// TestLayout checks that nodes do not overlap, in the fabrics of built-in scenarios.
 func TestLayout(t *testing.T) {
 	for _, topology := range []string{
 		"star: {hosts: 9}", "leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 8}",

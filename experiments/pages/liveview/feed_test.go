@@ -55,8 +55,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestSample: columns are in the order of the page's ports, and the share of the time that a port was paused is of its
-// priority that was so for longest.
+// TestSample checks that columns are in the order of the page's ports, and that a port's paused time is that of the
+// priority paused longest.
 func TestSample(t *testing.T) {
 	class := func(priority uint8, queue uint64, ns int64) live.ClassSnapshot {
 		return live.ClassSnapshot{

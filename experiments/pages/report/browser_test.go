@@ -203,7 +203,8 @@ func TestZoom(t *testing.T) {
 	shown("0 40000000")
 }
 
-// TestPaper: plots for paper have more dots, on white, with all that is folded; afterwards all is as before.
+// TestPaper checks that printed plots have more points, on white, with all folded parts, and that the page is unchanged
+// afterwards.
 func TestPaper(t *testing.T) {
 	b := open(t, render(t, synthetic()), 1200)
 	look := `[document.querySelector("canvas").width, getComputedStyle(document.documentElement).getPropertyValue("--paper"), document.querySelectorAll("details:not([open])").length > 0].join()`
@@ -218,7 +219,7 @@ func TestPaper(t *testing.T) {
 	}
 }
 
-// TestHostileInBrowser: names stay text, in the script's data too.
+// TestHostileInBrowser checks that names remain text, also in the script's data.
 func TestHostileInBrowser(t *testing.T) {
 	const evil = `"></script><img src=x onerror=document.title='hostile'><script>document.title='hostile'</script>'&amp;`
 	b := open(t, render(t, spoilt(evil)), 390)
@@ -231,8 +232,8 @@ func TestHostileInBrowser(t *testing.T) {
 	}
 }
 
-// TestPhone: on a phone no page is wider than the screen, and the contents lead to each part, below the bar that they
-// stand in.
+// TestPhone checks that on a phone no page is wider than the screen, and that links in the contents lead to each part,
+// below the bar.
 func TestPhone(t *testing.T) {
 	for name, page := range map[string]string{
 		"two": render(t, synthetic()), "many": render(t, synthetic("a", "b", "c", "d", "e", "f", "g", "h", "i")),

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// TestLongLine: a line that is stroked piece by piece looks like the same line in one, its dashes too.
+// TestLongLine checks that a line stroked piece by piece looks like the same line in one piece, including its dashes.
 func TestLongLine(t *testing.T) {
 	for _, dashes := range [][]vg.Length{nil, {3, 2.1}, {1.2, 4}} {
 		stroked := func(points int) *vgimg.Canvas {
@@ -82,8 +82,8 @@ func TestPDFText(t *testing.T) {
 	}
 }
 
-// TestSVGText: no character that XML cannot have makes a drawing unreadable, and the letters have others to fall back
-// on.
+// TestSVGText checks that characters that XML forbids do not make a drawing unreadable, and that its font has
+// fallbacks.
 func TestSVGText(t *testing.T) {
 	d := &Drawing{title: "a\x01<b>\ufffe", across: 1, cells: tiny(t).cells}
 	svg := drawnAs(t, d, "svg")

@@ -150,7 +150,7 @@ func TestNothingCoversData(t *testing.T) {
 	}
 }
 
-// TestPictures: every kind of drawing can be had in every format, with all of its lines.
+// TestPictures checks that every kind of drawing has every format, with all of its lines.
 func TestPictures(t *testing.T) {
 	figures, err := Figures(synthetic())
 	if err != nil {
@@ -180,7 +180,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestBarsInPictures: a line's intervals are as long as they are, and reach no other line's colour.
+// TestBarsInPictures checks that a line's confidence intervals have the right length, and do not reach another line.
 func TestBarsInPictures(t *testing.T) {
 	d, err := (&Lines{Title: "bars", Charts: []LineChart{{
 		Name: "one", XTitle: "x",
@@ -205,7 +205,7 @@ func TestBarsInPictures(t *testing.T) {
 	}
 }
 
-// TestRunFigure: all panels of one run in one drawing that can be shown by itself, on the run's own scales.
+// TestRunFigure checks the drawing with all panels of one run, on the run's own scales.
 func TestRunFigure(t *testing.T) {
 	r := synthetic()
 	d, err := RunFigure(r, "dcon")
@@ -277,7 +277,8 @@ func TestLegendRows(t *testing.T) {
 	}
 }
 
-// TestNotes: a note stands under its caption, broken between words, and makes the drawing as much higher.
+// TestNotes checks that a note appears below its caption, broken between words, and increases the height of the
+// drawing.
 func TestNotes(t *testing.T) {
 	fits := func(letters int) func(string) bool { return func(s string) bool { return len(s) <= letters } }
 	if got := wrap("P1 is what L2 holds from S1", fits(12)); strings.Join(got, "|") != "P1 is what|L2 holds|from S1" {
@@ -307,7 +308,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestManyControllers: four charts in a row, and their plots in line.
+// TestManyControllers checks that a row has four charts, with aligned plots.
 func TestManyControllers(t *testing.T) {
 	figures, err := Figures(synthetic("a", "b", "c", "d", "e", "f"))
 	if err != nil {
@@ -323,7 +324,8 @@ func TestManyControllers(t *testing.T) {
 	picture(t, "six", figures[3].Drawing)
 }
 
-// TestParts: a line ends at a gap, a step where the gap begins, and points between equal ones are left out.
+// TestParts checks that a line ends at a gap, that a step ends where the gap starts, and that points between equal ones
+// are left out.
 func TestParts(t *testing.T) {
 	points := []point{{0, 1}, {1, 1}, {2, 1}, {3, 5}, {4, math.NaN()}, {5, 2}, {6, 3}, {7, math.NaN()}, {8, 9}}
 	for step, want := range map[bool]string{

@@ -22,8 +22,8 @@ func eventful(events ...Event) *Report {
 	return r
 }
 
-// TestEventsInPlots: each event is a line at its time in the plots of its run alone, with its number and, as far as
-// there is room, its name; events at almost one time share a label.
+// TestEventsInPlots checks that each event is a line at its time in the plots of its own run, with its number and, if
+// there is room, its name. Events at almost one time share a label.
 func TestEventsInPlots(t *testing.T) {
 	r := eventful(Event{10e6, "link down", "a → b", ""}, Event{30e6, "storm", "b → c", "p"},
 		Event{30.01e6, "storm", "b → d", "p"},

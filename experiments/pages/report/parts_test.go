@@ -164,8 +164,8 @@ func TestPlusMinus(t *testing.T) {
 	}
 }
 
-// TestUnitSpelling: one spelling on a page, and no more digits than three of quantities with decimals; names and
-// settings stay.
+// TestUnitSpelling checks that a page spells units in one way, with at most three digits for quantities with decimals,
+// and does not change names and settings.
 func TestUnitSpelling(t *testing.T) {
 	for _, c := range [][3]string{
 		{"10 links: 8 of 25Gbps, 1us; 2 of 100Gbps", "10 links: 8 of 25~Gbps, 1~us; 2 of 100~Gbps", ""},
@@ -323,8 +323,8 @@ func TestGroupTables(t *testing.T) {
 	}
 }
 
-// TestMeasureOf: one prefix for all numbers of a row; of those that are printed after each number none that is too
-// large for the smallest.
+// TestMeasureOf checks that all numbers of a row have one prefix, and that a prefix printed after each number is not
+// too large for the smallest.
 func TestMeasureOf(t *testing.T) {
 	for _, c := range []struct {
 		unit   Unit
@@ -382,7 +382,7 @@ func TestLevelsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestPrint: on paper nothing stays folded, and no heading stands alone at the end of a page.
+// TestPrint checks that nothing stays folded on paper, and that no heading is the last line of a page.
 func TestPrint(t *testing.T) {
 	sheet, err := os.ReadFile("page/page.css")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// TestContestOfIntervals: a mean is the best only if its interval meets no other's.
+// TestContestOfIntervals checks that a mean is marked as best only if its interval overlaps no other.
 func TestContestOfIntervals(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -67,7 +67,7 @@ func repeated() *Report {
 	return r
 }
 
-// TestRepeats: each number is a mean over the seeds, without those that failed; charts have intervals.
+// TestRepeats checks that each number is a mean over the seeds, without failed runs, and that charts have intervals.
 func TestRepeats(t *testing.T) {
 	r := repeated()
 	r.Runs[1].Repeats[2].Partial = true
@@ -89,7 +89,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestFigures: each plot of the page as a drawing and as a table, under names that are good for files.
+// TestFigures checks that each plot of the page is available as a drawing and as a table, under valid file names.
 func TestFigures(t *testing.T) {
 	for name, r := range map[string]*Report{"one seed": synthetic(), "seeds": repeated()} {
 		r.Panels[1].Title = r.Panels[0].Title

@@ -263,7 +263,7 @@ func TestManyMessages(t *testing.T) {
 	}
 }
 
-// TestVerdictNotes: a card has the verdict's notes, those beyond the first folded away, beside its messages.
+// TestVerdictNotes checks that a card has the verdict's notes beside its messages, those after the first folded.
 func TestVerdictNotes(t *testing.T) {
 	r := synthetic()
 	r.Runs[0].Verdict = Verdict{Status: Pass}
@@ -278,7 +278,7 @@ func TestVerdictNotes(t *testing.T) {
 	}
 }
 
-// TestGlance: a page begins with the headline, and its contents are all its sections in their order.
+// TestGlance checks that a page starts with the headline, and that its contents list all sections in order.
 func TestGlance(t *testing.T) {
 	r := synthetic()
 	r.Runs[1].Partial = true
@@ -313,7 +313,8 @@ func TestGlance(t *testing.T) {
 	}
 }
 
-// TestUnfinished: flows that had not ended are counted, by tag and size, also where none has: no other table has those.
+// TestUnfinished checks that unfinished flows are counted by tag and size, also in groups without finished flows, which
+// no other table shows.
 func TestUnfinished(t *testing.T) {
 	r := synthetic()
 	const caption = "Flows unfinished at the end of the run; they have no FCT"
@@ -330,8 +331,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestPublished: each table, those with many controllers in parts, with a dash where there is no value; and a table
-// that does not fit together is a mistake.
+// TestPublished checks published tables: those with many controllers are divided, missing values are dashes, and an
+// inconsistent table is an error.
 func TestPublished(t *testing.T) {
 	r := synthetic()
 	p := Published{

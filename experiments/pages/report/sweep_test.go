@@ -72,7 +72,7 @@ func TestSweepPage(t *testing.T) {
 	}
 }
 
-// TestSweepFigures: each of the page's charts, with its legend, its table, and as a picture.
+// TestSweepFigures checks each of the page's charts, with its legend, its table, and its picture.
 func TestSweepFigures(t *testing.T) {
 	figures, err := SweepFigures(syntheticSweep())
 	if err != nil {
@@ -97,7 +97,8 @@ func TestSweepFigures(t *testing.T) {
 	picture(t, "sweep", figures[0].Drawing)
 }
 
-// TestSweepAxis: numbers stand where they are, on a logarithmic scale if they span decades; words stand side by side.
+// TestSweepAxis checks that numbers appear at their position, on a logarithmic scale if they span decades, and that
+// words are spaced equally.
 func TestSweepAxis(t *testing.T) {
 	for _, c := range []struct {
 		axis   SweepAxis

@@ -271,8 +271,8 @@ func TestTable(t *testing.T) {
 	b.Wait("document.querySelectorAll('#selected .path button').length === 4")
 }
 
-// TestFits: at the widths of a laptop and of a phone nothing is cut at the right edge: no plot, no column of the table.
-// What a wide window does not show of the plots, the page says.
+// TestFits checks that nothing is cut off at the right edge at the widths of a laptop and a phone: no plot, no column
+// of the table. The page mentions the parts of plots that a window does not show.
 func TestFits(t *testing.T) {
 	panels := ""
 	for i := range 4 { // with the one of ports that are paused five
@@ -305,7 +305,8 @@ func TestFits(t *testing.T) {
 	b.Wait("document.querySelector('#more').hidden")
 }
 
-// TestMoment: while a run plays the words about the moment follow it; those for screen readers come less often.
+// TestMoment checks that during play the texts about the moment follow it, and that those for screen readers change
+// less often.
 func TestMoment(t *testing.T) {
 	b := open(t, "#t=0", run(t, burst, true, "dcqcn"))
 	b.Wait("document.querySelector('#moment').textContent.startsWith('1 flow active')")
@@ -323,7 +324,7 @@ func TestMoment(t *testing.T) {
 	}
 }
 
-// TestExport: the page in one file needs no server, and asks for nothing.
+// TestExport checks that the page in one file needs no server and loads nothing.
 func TestExport(t *testing.T) {
 	browser.Need(t)
 	title, runs, _, err := view.Read([]string{run(t, burst, false, "dcqcn")})
@@ -343,7 +344,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestHostile: a folder may be anybody's. Names stay text.
+// TestHostile checks that names remain text: a folder may come from anybody.
 func TestHostile(t *testing.T) {
 	const tag = `</script><img src=x onerror=document.title='hostile'>"'&amp;`
 	folder := run(t, strings.ReplaceAll(burst, "tag: long", fmt.Sprintf("tag: %q", "long")), false, "dcqcn")

@@ -30,8 +30,8 @@ func serve(t *testing.T, title string, runs ...[]byte) *view.Server {
 	return s
 }
 
-// TestServer: only who has the address gets anything, and no other page does, be it by another name of this machine or
-// across origins.
+// TestServer checks that only requests with the address are served, and that no other page gets anything, by another
+// name of this machine or across origins.
 func TestServer(t *testing.T) {
 	url := serve(t, "a<b>", []byte("run 0")).URL()
 	root := url[:strings.LastIndexByte(url[:len(url)-1], '/')+1]

@@ -99,7 +99,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestWhyMissing: of a run that has not recorded it the page says how to come by it.
+// TestWhyMissing checks that the page explains how to record the causes if a run has not.
 func TestWhyMissing(t *testing.T) {
 	b := open(t, "#flow=0", run(t, burst, true, "dcqcn"))
 	if got := b.Text("#selected"); !strings.Contains(got,

@@ -148,7 +148,7 @@ func equal(v parquet.Value, text string) bool {
 	return v.IsNull() && text == ""
 }
 
-// TestMistake: a table that is damaged is said with its line, and leaves no file.
+// TestMistake checks that a damaged table is reported with its line, and leaves no file.
 func TestMistake(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "pfc.csv"), []byte(rundir.PFC.Header()+"\n1,a,b,c,three,pause\n"),

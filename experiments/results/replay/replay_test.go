@@ -240,7 +240,7 @@ func TestRead(t *testing.T) {
 
 func equalRows(a, b [][]int64) bool { return slices.EqualFunc(a, b, slices.Equal[[]int64]) }
 
-// TestDecodeDamaged: columns that are shorter than they claim are refused, and a column that is not there has no rows.
+// TestDecodeDamaged checks that columns shorter than declared are refused, and that a missing column has no rows.
 func TestDecodeDamaged(t *testing.T) {
 	decoded := func(column, data string) (*replay.Decoded, error) {
 		var b bytes.Buffer

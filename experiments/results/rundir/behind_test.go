@@ -23,8 +23,8 @@ func (d *disk) Write(p []byte) (int, error) {
 	return d.Buffer.Write(p)
 }
 
-// TestBehind: all is written in order, whatever becomes of the memory it was in; after an error nothing is, and whoever
-// writes hears of it.
+// TestBehind checks that all data is written in order, even if the caller reuses its memory, and that after an error
+// nothing more is written and the writer gets the error.
 func TestBehind(t *testing.T) {
 	for _, room := range []int{0, 1, 4999, 1 << 20} {
 		to, want := &disk{room: room}, []byte{}

@@ -161,7 +161,7 @@ func change(t *testing.T, text string, of func(fields []string) []string) string
 	return b.String()
 }
 
-// TestOlderFolder: a table with a column more reads the file of a program that did not have it.
+// TestOlderFolder checks that a table with a new column can read an older program's file.
 func TestOlderFolder(t *testing.T) {
 	type newer struct {
 		Marks  int64 `csv:"marks,optional"`

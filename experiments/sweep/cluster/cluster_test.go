@@ -392,7 +392,8 @@ func TestSilentWorker(t *testing.T) {
 	s.equal()
 }
 
-// TestSlowWorker: a point of a worker that never ends it, and says all the time that it makes it, is made by another.
+// TestSlowWorker checks that a point that a worker never finishes, although it reports to be working on it, is made by
+// another.
 func TestSlowWorker(t *testing.T) {
 	l := newLab(t)
 	l.hold = time.Millisecond
@@ -408,8 +409,8 @@ func TestSlowWorker(t *testing.T) {
 	}
 }
 
-// TestFailuresAreNoWordToRelyOn: a worker that says of every point that it fails ends no sweep. The coordinator makes
-// the points itself.
+// TestFailuresAreNoWordToRelyOn checks that a worker that reports every point as failed does not end the sweep: the
+// coordinator makes the points itself.
 func TestFailuresAreNoWordToRelyOn(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
 	s.worker(t.Context(), "fails", "b1", func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
@@ -535,7 +536,7 @@ func connect(t *testing.T, url string) (*nats.Conn, *cluster.Identity) {
 	return conn, key
 }
 
-// TestExisting: a server that is there does as well.
+// TestExisting checks that an existing NATS server works as well.
 func TestExisting(t *testing.T) {
 	l := newLab(t)
 	url := plainServer(t)

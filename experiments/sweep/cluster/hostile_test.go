@@ -39,7 +39,7 @@ func archiveOf(t *testing.T, names ...string) *bytes.Buffer {
 	return &b
 }
 
-// TestUnpackTakesFilesOfARunAlone: nothing else that a worker sends reaches the disk, and nothing twice.
+// TestUnpackTakesFilesOfARunAlone checks that only the files of a run are written to disk, each once.
 func TestUnpackTakesFilesOfARunAlone(t *testing.T) {
 	if err := unpack(archiveOf(t, "manifest.json", "flows.csv", "SHA256SUMS"), 1<<10, t.TempDir()); err != nil {
 		t.Error(err)
@@ -184,7 +184,7 @@ func newCoordinator(t *testing.T, points int, workers ...string) (*Coordinator, 
 	return c, keys
 }
 
-// TestNobodySpeaksForAnother: a joined worker's name does nothing under another key.
+// TestNobodySpeaksForAnother checks that a joined worker's name has no effect with another key.
 func TestNobodySpeaksForAnother(t *testing.T) {
 	c, keys := newCoordinator(t, 1, "w-1")
 	w, honest, impostor := c.workers["w-1"], keys["w-1"], newIdentity(t)
@@ -252,7 +252,8 @@ func TestDamagedArchiveIsNobodysFault(t *testing.T) {
 	}
 }
 
-// TestNoWorkerKeepsAPoint: a worker that says again and again that it makes a point does not keep it from others.
+// TestNoWorkerKeepsAPoint checks that a worker that repeatedly reports to be making a point does not keep it from
+// others.
 func TestNoWorkerKeepsAPoint(t *testing.T) {
 	c, keys := newCoordinator(t, 2, "slow", "good", "late")
 	w := c.workers
@@ -287,7 +288,7 @@ func TestNoWorkerKeepsAPoint(t *testing.T) {
 	}
 }
 
-// TestManyJoins: those who join cost the coordinator one set of canaries, and are bounded.
+// TestManyJoins checks that joining workers cost the coordinator one set of canaries, and that their number is limited.
 func TestManyJoins(t *testing.T) {
 	c, _ := newCoordinator(t, 1)
 	var made atomic.Int64
@@ -331,7 +332,7 @@ func TestManyJoins(t *testing.T) {
 	}
 }
 
-// TestTaskIsBounded: a task that unpacks to more than any point has is not read.
+// TestTaskIsBounded checks that a task that unpacks to more than any point is refused.
 func TestTaskIsBounded(t *testing.T) {
 	data, err := (&task{Name: "p", Job: &sweep.Job{}}).pack()
 	if err != nil {

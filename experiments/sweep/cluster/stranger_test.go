@@ -16,7 +16,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 )
 
-// TestStranger: whoever has no join string gets nothing, and a worker may do no more than a worker does.
+// TestStranger checks that a client without the join string gets nothing, and that a worker has only a worker's
+// permissions.
 func TestStranger(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
 	defer func() { s.stop(); <-s.ended }()
@@ -163,8 +164,8 @@ func expectRefusal(t *testing.T, refused <-chan error, what string, may bool) {
 	}
 }
 
-// TestReplySubjects: a worker that asks for its answers elsewhere than in its inbox gets none anywhere. The coordinator
-// may publish to all subjects, and would do it for the worker.
+// TestReplySubjects checks that a worker that requests answers outside of its inbox gets none. The coordinator may
+// publish to all subjects, and could otherwise be used by the worker.
 func TestReplySubjects(t *testing.T) {
 	s := newLab(t).serve(t.TempDir(), 0)
 	defer func() { s.stop(); <-s.ended }()

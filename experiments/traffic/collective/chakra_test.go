@@ -224,7 +224,7 @@ func TestChakraLargestMessage(t *testing.T) {
 	}
 }
 
-// FuzzReadChakra: whatever two files have in them, they are refused, or all of their operations have an order.
+// FuzzReadChakra checks that any two files are refused, or that all of their operations have an order.
 func FuzzReadChakra(f *testing.F) {
 	traces := training()
 	f.Add(traces[0], traces[1])

@@ -365,7 +365,7 @@ func TestJobOfSomeRanks(t *testing.T) {
 	}
 }
 
-// TestBarrier: nobody leaves a barrier before the last has come, however many they are.
+// TestBarrier checks that no rank leaves a barrier before the last has arrived, for any number of ranks.
 func TestBarrier(t *testing.T) {
 	for ranks := 2; ranks <= 17; ranks++ {
 		for late := range ranks {
@@ -401,8 +401,8 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// TestPairwiseRounds: a rank's message of a round waits until all of its messages of the round before have left and all
-// that were sent to it have come.
+// TestPairwiseRounds checks that a rank's message of a round waits until all of its messages of the previous round have
+// left and all messages to it have arrived.
 func TestPairwiseRounds(t *testing.T) {
 	for _, chunks := range []int{1, 3} {
 		const ranks = 4

@@ -56,8 +56,8 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// TestTreesShareTheLoad: nearly all ranks pass on half of the data twice in one tree, and nothing in the other, so that
-// none sends more than it receives.
+// TestTreesShareTheLoad checks that nearly all ranks forward half of the data twice in one tree, and nothing in the
+// other, so that none sends more than it receives.
 func TestTreesShareTheLoad(t *testing.T) {
 	for n := 3; n < 70; n++ {
 		for name, trees := range map[string][2]tree{"all-reduce": doubleTree(n), "broadcast": broadcastTrees(n, n/3)} {
@@ -91,8 +91,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsAtTheEdge: NCCL halves a chunk while the trees have fewer than depth x 8 of it, so not at 2 x 512 KiB x 3 x
-// 8 bytes among 8 ranks, and at a byte less.
+// TestPartsAtTheEdge checks the limit at which NCCL halves a chunk: if the trees have fewer than depth x 8 chunks. It
+// does not at 2 x 512 KiB x 3 x 8 bytes among 8 ranks, and does with a byte less.
 func TestPartsAtTheEdge(t *testing.T) {
 	const edge = 2 * 512 << 10 * 3 * 8
 	for size, want := range map[int64]int{edge: 24, edge - 1: 48} {

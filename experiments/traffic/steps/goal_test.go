@@ -163,7 +163,7 @@ func TestGOALMistakes(t *testing.T) {
 	}
 }
 
-// FuzzReadGOAL: whatever a file has in it, it is refused, or all of its operations have an order.
+// FuzzReadGOAL checks that any file is refused, or that all of its operations have an order.
 func FuzzReadGOAL(f *testing.F) {
 	f.Add([]byte(schedule))
 	f.Add(binarySchedule)

@@ -36,7 +36,7 @@ func kolmogorov(values []float64, f func(float64) float64) float64 {
 // that passes once passes always.
 const improbable = 2.23
 
-// TestKolmogorov: the statistic finds a distribution that is off by little, and that it is right.
+// TestKolmogorov checks that the statistic detects a slightly wrong distribution, and accepts the right one.
 func TestKolmogorov(t *testing.T) {
 	uniform := make([]float64, 20_000)
 	for i := range uniform {
@@ -98,7 +98,7 @@ func TestOfferedLoad(t *testing.T) {
 	}
 }
 
-// TestSizesDrawn: sizes follow their distribution. What is rounded down to bytes lies up to a byte below.
+// TestSizesDrawn checks that sizes follow their distribution. Sizes rounded down to bytes are up to a byte smaller.
 func TestSizesDrawn(t *testing.T) {
 	hosts, racks := fabric()
 	for _, name := range BuiltinNames() {
@@ -124,7 +124,7 @@ func TestSizesDrawn(t *testing.T) {
 	}
 }
 
-// TestArrivalsAreExponential: the times between arrivals are, and one says nothing about the next.
+// TestArrivalsAreExponential checks that the times between arrivals are exponential and independent of each other.
 func TestArrivalsAreExponential(t *testing.T) {
 	c := Clock{Start: 5 * vtime.Microsecond, Every: 4.8e6, Random: true, Until: vtime.Never, Count: 100_000}
 	last := c.Start
@@ -146,7 +146,7 @@ func TestArrivalsAreExponential(t *testing.T) {
 	}
 }
 
-// TestPeriods: periodic events are on time to the picosecond, however many there were.
+// TestPeriods checks that periodic events are exact to the picosecond, after any number of them.
 func TestPeriods(t *testing.T) {
 	c := Clock{Start: 7, Every: 1e9 / 3, Until: vtime.Millisecond*1000 + 7}
 	var times []vtime.Time
@@ -245,7 +245,8 @@ func TestPairsAreUniform(t *testing.T) {
 	}
 }
 
-// TestIncast: one receiver and so many different senders an event, every sender as often as any other.
+// TestIncast checks that an event has one receiver and so many different senders, and that all senders occur equally
+// often.
 func TestIncast(t *testing.T) {
 	hosts, racks := fabric()
 	w := &Incast{

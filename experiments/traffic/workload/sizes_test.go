@@ -138,7 +138,8 @@ mine.txt:2:4: the last percentage is 99 and must be 100
 	}
 }
 
-// TestSteps: a first point above 0 % and a point straight above another are parts of the flows with one size.
+// TestSteps checks that a first point above 0 %, or a point directly above another, gives that fraction of the flows
+// one size.
 func TestSteps(t *testing.T) {
 	s, problems := parseSizes("100 25\n200 50\n200 75\n400 100 # the end\n")
 	if problems != "" {

@@ -66,8 +66,8 @@ func TestStreamsDiffer(t *testing.T) {
 	}
 }
 
-// TestPortable: the same bits on every machine. These were computed on amd64; a compiler that fuses, as GOAMD64=v3
-// allows it to, must come to them too.
+// TestPortable checks that the bits are the same on every machine. The expected ones were computed on amd64; a compiler
+// that fuses operations, as GOAMD64=v3 allows, must give the same.
 func TestPortable(t *testing.T) {
 	h := uint64(0)
 	s := NewStream(7, "portable")
