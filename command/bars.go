@@ -35,7 +35,7 @@ type bars struct {
 	above bytes.Buffer
 }
 
-// barLine is the line of a bar. Several goroutines may call its methods.
+// barLine represents the line of a bar. Several goroutines may call its methods.
 type barLine interface {
 	title() string
 	part() float64 // from 0 to 1

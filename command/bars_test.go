@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// still is a bar that does not move.
+// still implements a bar that does not move.
 type still struct {
 	name string
 	done float64

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// versionFlag is the value of --version. If the flag is given, cobra prints the root command's Version. The flag
+// versionFlag implements the value of --version. If the flag is given, cobra prints the root command's Version. The flag
 // sets that text when it is parsed, because hashing the pipelines takes time.
 //
 // cobra's templates could compute the text too. But text/template calls methods by name, so that the linker would keep
@@ -43,7 +43,7 @@ func (f *versionFlag) Set(text string) error {
 	return err
 }
 
-// aboutHead is how the text about a program begins. It is also how cobra's text about a version begins.
+// aboutHead starts the text about a program, as cobra's text about a version starts.
 const aboutHead = "pausenet version "
 
 // aboutProgram identifies a build of the program.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Status is a verdict in one word. It concerns a run's numbers, not the quality of a congestion control.
+// Status holds a verdict in one word. It concerns a run's numbers, not the quality of a congestion control.
 type Status string
 
 // Statuses.

@@ -47,7 +47,7 @@ type Observed struct {
 	run    *runner
 }
 
-// PortSample is the state of a port at a sample, summed over the priorities of data.
+// PortSample holds the state of a port at a sample, summed over the priorities of data.
 type PortSample struct {
 	Port           topologies.PortID
 	Queue, Ingress uint64 // bytes

@@ -14,31 +14,31 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Run is the expected cost of one run.
+// Run holds the expected cost of one run.
 type Run struct {
 	Controller string `json:"controller"` // or a variant
 	Packets    int64  `json:"packets"`    // of data
 	Hops       int64  `json:"hops"`       // frames over links, data and ACKs
 	Memory     int64  `json:"memory_bytes"`
-	// PortsTable is the size of ports.csv, usually the largest file, if the run lasts for the scenario's duration.
+	// PortsTable holds the size of ports.csv, usually the largest file, if the run lasts for the scenario's duration.
 	PortsTable int64 `json:"ports_csv_bytes"`
-	// Seconds is the processor time; 0 until SetTime has set it.
+	// Seconds holds the processor time; 0 until SetTime has set it.
 	Seconds float64 `json:"processor_seconds,omitempty"`
 	ports   int
 	flows   int
 	rows    int64 // of ports.csv that cost time
 }
 
-// Memory of a process, fitted to the peaks of whole runs with 1024 to 131072 hosts (docs/performance.md), which it
-// meets within 25 %.
+// Memory of a process in bytes, fitted to the peaks of whole runs with 1024 to 131072 hosts (docs/performance.md). The
+// estimates are within 25 % of them.
 const (
 	processMemory = 40 << 20
 	portMemory    = 5100 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
 	flowMemory    = 450
-	messageMemory = 600 // what a flow of a collective or job takes besides: its operations
+	messageMemory = 600 // the operations of a flow of a collective or job, in addition
 )
 
-// rowBytes is the length of a row of ports.csv with short names.
+// rowBytes estimates the length of a row of ports.csv with short names.
 const rowBytes = 45
 
 // Of returns the expected cost of a run under a controller or variant. The scenario's flows must be drawn.

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/internal/machine"
 )
 
-// sample is a run of 136 000 hops.
+// sample describes a run of 136 000 hops.
 const sample = `name: sample
 topology: {rate: 100Gbps, delay: 1us, fattree: {k: 4}}
 workloads: [{tag: all, permutation: {size: 1MB}}]
