@@ -334,8 +334,8 @@ func (s *Switch) Resumed(p int, priority uint8) {
 	}
 }
 
-// Touch loads the memory that a frame of a priority will need of the port into the cache. Code that knows the next
-// ports calls it for all of them at once.
+// Touch prefetches the port's memory for a frame of a priority. A caller that knows the next ports calls it for all of
+// them at once.
 func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(priority).Bytes) }
 
 // noQueue holds the queue of a priority that the switch has never queued.

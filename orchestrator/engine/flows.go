@@ -28,7 +28,7 @@ func (e *Engine) AddFlow(c FlowConfig) (id int) {
 	return id
 }
 
-// freeFlow frees the slot of a flow that has ended. All observers must know of the end.
+// freeFlow frees the slot of a flow that has ended. Call it after all observers have been notified of the end.
 func (e *Engine) freeFlow(id int32) {
 	e.checkFlow(&e.flows[id])
 	e.keepControlError(&e.flows[id])

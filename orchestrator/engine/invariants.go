@@ -192,8 +192,8 @@ func (e finalCheck) checkFlows() {
 	}
 }
 
-// checkGranted checks that the NICs have granted what flows were granted in total, and that a flow that has not
-// received all of its grant still can: a grant is on its way, unless frames were dropped.
+// checkGranted checks that the bytes granted by NICs equal those granted to flows. It also checks that a flow that has
+// not received all of its grant still can: a grant is on its way, unless frames were dropped.
 func (e finalCheck) checkGranted() {
 	flows, awaited := e.pastGrants.Granted, map[uint32]*Flow{}
 	for i := range e.flows {

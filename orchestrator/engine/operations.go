@@ -324,7 +324,7 @@ func (e *Engine) notifyStarts() {
 	e.startedFlows = e.startedFlows[:0]
 }
 
-// Operation returns when an operation started and ended; vtime.Never before. Call it between two events.
+// Operation returns the times at which an operation started and ended, or vtime.Never. Call it between two events.
 func (e *Engine) Operation(id int) (began, ended vtime.Time) {
 	return e.operations[id].began, e.operations[id].ended
 }

@@ -48,6 +48,6 @@ func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 	return true
 }
 
-// Replies sets a function to call with the port when a program's frame has gone up a host's stack: the stack's answers
-// belong to that moment.
+// Replies sets a function to call with the port after a program's frame was delivered to a host's stack. The stack's
+// answers get the virtual time of that moment.
 func (e *Engine) Replies(f func(port int)) { e.replies = f }

@@ -62,8 +62,7 @@ type worker struct {
 	_ [8]int64
 }
 
-// phaseOutput holds the results of a worker at the end of a phase that concern partitions which other workers may be
-// driving.
+// phaseOutput holds a worker's output at the end of a phase for partitions that other workers may be driving.
 type phaseOutput struct {
 	remoteArrivals []remoteArrival       // arrivals at other partitions, of frames sent by this worker's partitions
 	receivers      []*hostagent.Receiver // receivers of flows that have started

@@ -46,8 +46,8 @@ func checkSize(plan *topologies.Plan) error {
 	return &TooLargeError{len(plan.Hosts), len(plan.Switch)}
 }
 
-// filesOfPipelines limits the files that the pipelines' maps, programs and types need during loading, plus those that
-// the bring-up opens briefly: about 30, counted on Linux 6.18.
+// filesOfPipelines estimates the maximum number of files that the pipelines' maps, programs and types need during
+// loading, plus those that the bring-up opens briefly: about 30, counted on Linux 6.18.
 const filesOfPipelines = 40
 
 // checkFiles returns EMFILE if a fabric needs more files than this process may open. If loading the pipelines hit

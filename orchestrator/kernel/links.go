@@ -177,11 +177,11 @@ func (f *Fabric) configure(n *topologies.Node) error {
 // configureHost adds a host's addresses, routes and static neighbours.
 func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) error {
 	var steps []step
-	for place := range n.Ports {
-		steps = append(steps, f.addresses(n, uint8(place))...)
+	for position := range n.Ports {
+		steps = append(steps, f.addresses(n, uint8(position))...)
 	}
-	for place := range n.Ports {
-		steps = append(steps, f.routes(n, uint8(place))...)
+	for position := range n.Ports {
+		steps = append(steps, f.routes(n, uint8(position))...)
 	}
 	for _, s := range steps {
 		if err := socket.Add(s.req, s.action, n.Name); err != nil {
@@ -283,8 +283,8 @@ type step struct {
 }
 
 // addresses assigns a host's port its addresses.
-func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
-	port := &f.plan.Ports[n.Ports[place]]
+func (f *Fabric) addresses(n *topologies.Node, position uint8) (steps []step) {
+	port := &f.plan.Ports[n.Ports[position]]
 	for _, family := range f.families() {
 		addr, bits := inFamily(family, f.plan.Address(port.ID), f.addressBits())
 
@@ -311,11 +311,11 @@ func (f *Fabric) addresses(n *topologies.Node, place uint8) (steps []step) {
 // routes adds a host's port's routes and, unless the host resolves it, the static neighbour behind the port. The kernel
 // removes all of these when the interface goes down. Programs that do not bind to a port use the first port's route to
 // all hosts.
-func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
-	port := &f.plan.Ports[n.Ports[place]]
+func (f *Fabric) routes(n *topologies.Node, position uint8) (steps []step) {
+	port := &f.plan.Ports[n.Ports[position]]
 	peer := f.plan.Ports[port.Peer].MAC
 	for _, family := range f.families() {
-		metric := uint32(place)
+		metric := uint32(position)
 		if family == unix.AF_INET6 {
 			const preferred = 1024 // IPv6's default metric
 			metric += preferred
@@ -328,11 +328,11 @@ func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 			steps = append(steps, step{"set the static neighbour of", neighbour})
 		}
 		steps = append(steps, step{"set the route of", f.hostRoute(family, n,
-			topologies.HostRoute{To: anywhere, Position: place}, metric)})
+			topologies.HostRoute{To: anywhere, Position: position}, metric)})
 	}
 	if f.live {
 		for _, to := range []string{"224.0.0.0/4", "255.255.255.255/32"} {
-			steps = append(steps, step{"set the route to all of", toAll(port, netip.MustParsePrefix(to), uint32(place))})
+			steps = append(steps, step{"set the route to all of", toAll(port, netip.MustParsePrefix(to), uint32(position))})
 		}
 	}
 	if len(n.Ports) == 1 {
@@ -340,7 +340,7 @@ func (f *Fabric) routes(n *topologies.Node, place uint8) (steps []step) {
 	}
 	for _, r := range f.plan.RoutesOf(n.ID) {
 		for _, family := range f.families() {
-			if r.Position == place {
+			if r.Position == position {
 				steps = append(steps, step{"set a route of", f.hostRoute(family, n, r, 0)})
 			}
 		}

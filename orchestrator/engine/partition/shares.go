@@ -48,8 +48,8 @@ func (s *Shares) Count(partition int32, events int64) {
 	s.load[partition] += (int32(events)*loadUnit - s.load[partition]) / 4
 }
 
-// Load returns how many events to expect in a phase up to a time, how many of them in one partition, and how many
-// partitions have any. due holds the time of each partition's next event.
+// Load returns the expected number of events in a phase up to a time, the maximum in one partition, and the number of
+// partitions with events. due holds the time of each partition's next event.
 func (s *Shares) Load(phase int, due []vtime.Time, end vtime.Time) (events, largest, partitions int) {
 	sum, most := int32(0), int32(0)
 	for _, i := range s.phases[phase] {
