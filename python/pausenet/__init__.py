@@ -1,4 +1,4 @@
-"""pausenet from Python: run experiments on lossless data-center fabrics, and take their results as pandas' DataFrames.
+"""Run experiments on lossless data-center fabrics, and read their results as pandas DataFrames.
 
 >>> import pausenet
 >>> results = pausenet.run("dcon-burst", cc=["dcqcn", "dcon"])
@@ -7,8 +7,8 @@
 >>> results.flows.groupby("controller").slowdown.mean()
 >>> results.plot()
 
-``run`` makes runs, ``load`` reads those of a folder, ``sweep`` goes over values of parameters, ``up`` brings a live fabric
-up, ``call`` runs any other command of the program.
+``run`` runs scenarios, ``load`` reads the runs in a folder, ``sweep`` runs all values of parameters, ``up`` brings up a live
+fabric, and ``call`` runs any other command of the program.
 """
 
 from pausenet._command import Error, Warning, binary, call

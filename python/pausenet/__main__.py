@@ -1,4 +1,4 @@
-"""python3 -m pausenet, and the command pausenet that the package installs: the program itself."""
+"""Run the program, for ``python3 -m pausenet`` and for the command pausenet that the package installs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pausenet program: where it is, and how it is called."""
+"""Find and call the pausenet program."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class Error(Exception):
-    """The program refused, or failed.
+    """Raised if the program refuses a command, or fails.
 
-    Its text is the program's own message, which says what is wrong, where, and what to do.
+    The text is the program's message: the mistake, its position, and the remedy.
     """
 
     def __init__(self, message: str, exit_code: int, command: Sequence[str] = ()) -> None:
@@ -40,9 +40,8 @@ class Warning(UserWarning):
 
 
 def binary() -> str:
-    """The path of the program: that in this package, else ``$PAUSENET``, else the first on ``PATH``.
-
-    Raises Error if there is none.
+    """Return the path of the program: the one in this package, else ``$PAUSENET``, else the first on ``PATH``. Raises
+    Error if there is none.
     """
     name = "pausenet.exe" if os.name == "nt" else "pausenet"
     packed = Path(__file__).parent / "bin" / name
@@ -62,7 +61,7 @@ def binary() -> str:
 
 
 def _is_script(path: str) -> bool:
-    """Whether a program is the script that this package installs, which would call itself for ever."""
+    """Return whether a program is the script that this package installs, which would call itself forever."""
     try:
         with open(path, "rb") as f:
             return f.read(2) == b"#!"
@@ -71,7 +70,7 @@ def _is_script(path: str) -> bool:
 
 
 def arguments(flags: Mapping[str, Any]) -> List[str]:
-    """Flags of a command line: None is left out, True is a flag alone, a list is a flag with its parts by commas."""
+    """Return flags of a command line. None omits the flag, True is a flag without value, and a list is joined by commas."""
     words: List[str] = []
     for name, value in flags.items():
         if value is None or value is False:
@@ -85,26 +84,26 @@ def arguments(flags: Mapping[str, Any]) -> List[str]:
 
 
 def listed(value: Any) -> str:
-    """A value, or several by commas, as flags take them."""
+    """Return a value, or several joined by commas, for a flag."""
     if isinstance(value, (list, tuple, set, frozenset, range)):
         return ",".join(str(v) for v in value)
     return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)
 
 
 def setting(value: Any) -> str:
-    """A value as --set takes it: texts as they are, all else as JSON, which is YAML too."""
+    """Return a value for --set: a text unchanged, anything else as JSON, which is valid YAML."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 class Output:
-    """What a command printed, and how it ended."""
+    """Hold the output and the exit code of a command."""
 
     def __init__(self, command: List[str], code: int, out: str, err: str) -> None:
         self.command, self.code, self.out, self.err = command, code, out, err
 
     @property
     def message(self) -> str:
-        """The error at the end of what it printed."""
+        """Return the error at the end of its output."""
         lines = self.err.strip().split("\n")
         at = max((i for i, line in enumerate(lines)
                   if line.startswith("pausenet: ") and ": warning: " not in line
@@ -114,7 +113,7 @@ class Output:
 
     @property
     def warnings(self) -> List[str]:
-        """Its warnings."""
+        """Return its warnings."""
         return [line[len("pausenet: "):].replace(": warning: ", ": ", 1) for line in self.err.split("\n")
                 if line.startswith("pausenet: ") and ": warning: " in line]
 
@@ -127,7 +126,7 @@ class Output:
 
 
 def execute(words: Sequence[str], stdin: Optional[str] = None, show: bool = False) -> Output:
-    """Run a command to its end. An interruption (Ctrl-C) ends it in order: it writes what was measured."""
+    """Run a command to its end. An interruption (Ctrl-C) ends it in order: it writes the results so far."""
     command = [binary(), *words]
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
@@ -162,7 +161,7 @@ def call(*words: PathLike, stdin: Optional[str] = None) -> str:
 
 
 def run_in_place(words: Sequence[str]) -> NoReturn:
-    """Become the program."""
+    """Replace this process by the program."""
     path = binary()
     if os.name == "nt":
         sys.exit(subprocess.call([path, *words]))

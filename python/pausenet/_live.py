@@ -1,4 +1,4 @@
-"""Live fabrics, as Mininet's habits have them."""
+"""Live fabrics, with an interface like Mininet's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pausenet._results import Settings, Verdict, _sets
 
 _numbers = itertools.count(1)
 
-#: How long a fabric has to come up, and to end, in seconds: as long as a busy machine may take.
+#: Limit in seconds for a fabric to come up, and to end, on a busy machine.
 _LIMIT = 180.0
 
 _PINGED = re.compile(r"\((\d+)/(\d+) received\)")
@@ -30,7 +30,7 @@ _FAILED_LINE = re.compile(r"^\d+ of \d+ lines failed(: line \d+|, the first is l
 
 
 class Flow(NamedTuple):
-    """An RDMA flow that has ended."""
+    """A finished RDMA flow."""
 
     src: str
     dst: str
@@ -40,7 +40,7 @@ class Flow(NamedTuple):
 
 
 class Node:
-    """A host or a switch of a live fabric. What runs on it is in its network namespace."""
+    """A host or a switch of a live fabric. Its programs run in its network namespace."""
 
     def __init__(self, net: "Net", described: Mapping[str, Any]) -> None:
         self._net = net
@@ -53,24 +53,24 @@ class Node:
         self.exit_code: Optional[int] = None
 
     def IP(self) -> str:  # noqa: N802
-        """The address, as Mininet's nodes have it."""
+        """Return the address, as Mininet's nodes do."""
         return self.address
 
     def popen(self, *command: str, **options: Any) -> "subprocess.Popen[Any]":
-        """Start a program on this node; options are those of subprocess.Popen. One text goes to sh, several are the program and its arguments.
+        """Start a program on this node; options are those of subprocess.Popen. A single text is a command for sh; several are the program and its arguments.
 
-        ``terminate()`` ends the program; ``kill()`` would leave it behind, until the fabric ends.
+        ``terminate()`` ends the program. ``kill()`` would leave it running until the fabric ends.
         """
         self._net._check_up()
         return subprocess.Popen([_command.binary(), "exec", "--fabric", self._net.name, self.name, "--", *_words(command)], **options)
 
     def cmd(self, *command: str, timeout: Optional[float] = None) -> str:
-        """Run a command on this node and return what it prints, errors too, whatever its exit code is (``.exit_code``).
+        """Run a command on this node and return its output, including errors, whatever its exit code (``.exit_code``).
 
         One text goes to sh, as in ``h1.cmd("ping -c1 h5")``, where hosts have their names; with ``&`` at its end it goes on in the background. Several
         are a program and its arguments. timeout is in seconds of wall-clock time; after that it is ended, and subprocess.TimeoutExpired raised.
         """
-        # A file, not a pipe: what goes on in the background would keep that open.
+        # A file, not a pipe: a program in the background would keep that open.
         with tempfile.TemporaryFile() as printed:
             process = self.popen(*command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True)
             try:
@@ -92,7 +92,7 @@ class Node:
 
 
 class Net:
-    """A live fabric that is up. It ends with ``stop()``, with its ``with``, or with Python, also if that is killed."""
+    """A live fabric that is up. It ends with ``stop()``, at the end of its ``with`` block, or with Python, even if Python is killed."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", name: str, folder: "tempfile.TemporaryDirectory[str]", check: bool) -> None:
         self._process, self._folder, self._check = process, folder, check
@@ -112,7 +112,7 @@ class Net:
             raise KeyError(f"no node {name!r}: there are {', '.join(self._nodes)}") from None
 
     def get(self, *names: str) -> Union[Node, List[Node]]:
-        """A node by its name, or several, as Mininet has it."""
+        """Return a node by its name, or several, as Mininet does."""
         nodes = [self[n] for n in names]
         return nodes[0] if len(nodes) == 1 else nodes
 
@@ -127,32 +127,32 @@ class Net:
 
     @property
     def hosts(self) -> List[Node]:
-        """The hosts."""
+        """Return the hosts."""
         return [n for n in self._nodes.values() if n.kind == "host"]
 
     @property
     def switches(self) -> List[Node]:
-        """The switches."""
+        """Return the switches."""
         return [n for n in self._nodes.values() if n.kind == "switch"]
 
     @property
     def links(self) -> List[Dict[str, Any]]:
-        """The links, with their rates, delays and whether they are up."""
+        """Return the links, with their rates, delays and states."""
         return list(self.inspect()["links"])
 
     def inspect(self) -> Dict[str, Any]:
-        """What ``pausenet inspect -o json`` says of the fabric."""
+        """Return the output of ``pausenet inspect -o json``."""
         return dict(json.loads(_command.call("inspect", self.name, "-o", "json")))
 
     @property
     def slowdown(self) -> float:
-        """Wall-clock seconds for one of virtual time. It may rise on a busy machine."""
+        """Return the wall-clock seconds per second of virtual time. The number may rise on a busy machine."""
         return float(self.inspect()["clock"]["slowdown"])
 
     # Doing
 
     def shell(self, line: str) -> str:
-        """Do a line of the fabric's shell (``help`` prints the verbs) and return what it prints. Raises Error if it fails."""
+        """Run a line in the fabric's shell (``help`` prints the verbs) and return its output. Raises Error if it fails."""
         self._check_up()
         if "\n" in line.strip():
             raise ValueError("several lines: give them one at a time")
@@ -167,11 +167,11 @@ class Net:
         return self._flows(f"flow {src} {dst} {_size(size)}" + (f" cc={cc}" if cc else ""), 1)[0]
 
     def incast(self, n: int, to: str, size: Union[int, str], cc: Optional[str] = None) -> List[Flow]:
-        """Have n hosts send size to one by RDMA at once, and wait for their ends. They are in the order of their ends."""
+        """Make n hosts send size to one by RDMA at once, and wait for their ends. Returns the flows in the order of their ends."""
         return self._flows(f"incast {n} {to} {_size(size)}" + (f" cc={cc}" if cc else ""), n)
 
     def _flows(self, line: str, n: int) -> List[Flow]:
-        """The flows that a line starts, by the fabric's events."""
+        """Run a line and return the flows that it starts, read from the fabric's events."""
         with open(self._events, "rb") as events:
             events.seek(0, os.SEEK_END)
             self.shell(line)
@@ -199,27 +199,27 @@ class Net:
             self.shell(f"set {p}={_command.setting(v)}")
 
     def link(self, a: str, b: str, what: str) -> None:
-        """Take the links between two nodes ``"down"`` or ``"up"``, or have them ``"loss=0.01"`` and so on: ``shell("help link")``."""
+        """Take the links between two nodes ``"down"`` or ``"up"``, or set ``"loss=0.01"`` and so on: see ``shell("help link")``."""
         self.shell(f"link {a} {b} {what}")
 
     def switch(self, name: str, what: str) -> None:
-        """``"stop"``: take all links of a switch down, as if it had no power; ``"start"``: up again."""
+        """Take all links of a switch down (``"stop"``), as if it had no power, or up again (``"start"``)."""
         self.shell(f"switch {name} {what}")
 
     def configLinkStatus(self, a: str, b: str, status: str) -> None:  # noqa: N802
-        """link, as Mininet calls it."""
+        """Call link, under Mininet's name."""
         self.link(a, b, status)
 
     def ping(self, hosts: Sequence[str]) -> float:
-        """Have these hosts ping each other, and return how many of a hundred were lost."""
+        """Ping between these hosts, and return the percentage of lost pings."""
         return _lost(self.shell("ping " + " ".join(hosts)))
 
     def pingAll(self) -> float:  # noqa: N802
-        """Have every host ping every other, and return how many of a hundred were lost."""
+        """Ping between all hosts, and return the percentage of lost pings."""
         return _lost(self.shell("pingall"))
 
     def pingPair(self) -> float:  # noqa: N802
-        """Have the first two hosts ping each other, and return how many of a hundred were lost."""
+        """Ping between the first two hosts, and return the percentage of lost pings."""
         return _lost(self.shell("pingpair"))
 
     def iperf(self, src: Optional[str] = None, dst: Optional[str] = None, seconds: int = 5) -> float:
@@ -233,12 +233,12 @@ class Net:
         return float(rate.group(1)) * 1e9
 
     def cli(self) -> None:
-        """Open the fabric's shell in this terminal; exit there comes back."""
+        """Open the fabric's shell in this terminal; its command exit returns."""
         self._check_up()
         subprocess.call([_command.binary(), "shell", self.name])
 
     def events(self) -> List[Dict[str, Any]]:
-        """What has happened until now: PAUSE, flows, faults and so on, each as a dictionary."""
+        """Return the events so far: PAUSE, flows, faults and so on, each as a dictionary."""
         with open(self._events, "rb") as f:
             return [json.loads(line) for line in f.read().split(b"\n")[:-1]]
 
@@ -253,7 +253,7 @@ class Net:
             raise Error(f"the fabric {self.name} has ended", _command.FAILED)
 
     def stop(self) -> Verdict:
-        """End the fabric and return its verdict. One that is not PASS is a pausenet.Warning; FAIL raises Error if up was told to check."""
+        """End the fabric and return its verdict. A verdict other than PASS is a pausenet.Warning; with ``up(check=True)`` FAIL raises Error."""
         if self.verdict is not None:
             return self.verdict
         self._end()
@@ -276,7 +276,7 @@ class Net:
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is not None:
-            self._check = False  # what went wrong first is what is told
+            self._check = False  # report the first error
         self.stop()
 
     def __repr__(self) -> str:
@@ -296,7 +296,7 @@ def up(
     nat: bool = False,
     check: bool = False,
 ) -> Net:
-    """Bring a live fabric up, whose clock follows the wall clock, slowed down, and whose hosts run any program. Needs root and Linux.
+    """Bring a live fabric up. Its clock follows the wall clock, slowed down, and its hosts run any program. Needs root and Linux.
 
     what is a topology or a scenario, a built-in's name or a file (default: a small leaf-spine). The other parameters are
     the flags of ``pausenet up``.
@@ -329,7 +329,7 @@ def up(
 
 
 def _await(process: "subprocess.Popen[bytes]", name: str) -> None:
-    """Wait until the fabric of a process answers, or the process has ended."""
+    """Wait until a process's fabric answers, or the process has ended."""
     deadline = time.monotonic() + _LIMIT
     while process.poll() is None:
         asked = _command.execute(["inspect", name, "-o", "json"])
@@ -341,7 +341,7 @@ def _await(process: "subprocess.Popen[bytes]", name: str) -> None:
 
 
 def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
-    """End a fabric's process in order; not in another process, which was forked off."""
+    """End a fabric's process in order. Does nothing in a forked process."""
     if os.getpid() != owner:
         return
     assert process.stdin is not None
@@ -360,7 +360,7 @@ def _end(process: "subprocess.Popen[bytes]", owner: int) -> None:
 
 
 def _kill_group(process: "subprocess.Popen[Any]") -> None:
-    """End a program, with all that it has started, unless it is in a session of its own."""
+    """End a program and all processes that it started, except those in their own sessions."""
     for ask in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, ask)

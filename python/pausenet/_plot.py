@@ -1,4 +1,4 @@
-"""The report's plots, by matplotlib."""
+"""Draw the report's plots by matplotlib."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def draw(results: "Results", panels: Union[None, str, int, Sequence[Union[str, i
 
 
 def _same(report: Sequence[Dict[str, Any]], title: str, k: int) -> Optional[int]:
-    """The number of a run's panel of a title, k if that has it. A run without such a panel has none."""
+    """Return the number of a run's panel with a title: k if that one has it, None if the run has no such panel."""
     titles = [p["title"] for p in report]
     if k < len(titles) and titles[k] == title:
         return k
@@ -112,7 +112,7 @@ def _panel(axes: Any, panel: Dict[str, Any], points: Any, spans: Sequence[Dict[s
 
 
 def _scale(row: Any, panel: Dict[str, Any]) -> None:
-    """The axis of a row: from 0, in a unit with few digits."""
+    """Set the axis of a row: from 0, in a unit with few digits."""
     from matplotlib.ticker import FuncFormatter
 
     base = _UNITS.get(panel["series"][-1]["quantity"], ("", False))[0] if panel["series"] else ""

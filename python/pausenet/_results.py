@@ -1,4 +1,4 @@
-"""Runs, and what they came to."""
+"""Runs and their results."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Settings = Mapping[str, Any]
 class Verdict(str):
     """``"PASS"``, ``"WARN"`` or ``"FAIL"``, with its reasons.
 
-    FAIL: an invariant broke, or a flow can never end, and no number of the run can be trusted.
-    WARN: the numbers are right, but something that was asked for did not happen.
+    FAIL: an invariant was violated, or a flow can never end. No number of the run can be trusted.
+    WARN: the numbers are right, but something that was requested did not happen.
     """
 
-    #: What is off; empty of PASS.
+    #: The problems; empty for PASS.
     messages: List[str]
-    #: What to know though nothing is off.
+    #: Information about a run without problems.
     notes: List[str]
 
     def __new__(cls, status: str, messages: Sequence[str] = (), notes: Sequence[str] = ()) -> "Verdict":
@@ -47,7 +47,7 @@ class Verdict(str):
 
 
 class Run:
-    """One run: a scenario under a congestion control and a seed. Its files are read as they are asked for."""
+    """One run: a scenario under a congestion control and a seed. Its files are read on first use."""
 
     def __init__(self, path: PathLike) -> None:
         #: The run's folder.
@@ -59,27 +59,27 @@ class Run:
 
     @property
     def scenario(self) -> str:
-        """The scenario's name."""
+        """Return the scenario's name."""
         return str(self.summary["scenario"])
 
     @property
     def controller(self) -> str:
-        """The congestion control's name, or the variant's."""
+        """Return the name of the congestion control or variant."""
         return str(self.summary["controller"])
 
     @property
     def seed(self) -> int:
-        """The seed."""
+        """Return the seed."""
         return int(self.summary["seed"])
 
     @property
     def fingerprint(self) -> str:
-        """The hash of every frame event: runs of equal fingerprints are equal."""
+        """Return the hash of every frame event: runs with equal fingerprints are equal."""
         return str(self.summary["fingerprint"])
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the numbers can be trusted."""
+        """Return whether the numbers can be trusted."""
         v = self.summary["verdict"]
         return Verdict(v["status"], v.get("messages") or (), v.get("notes") or ())
 
@@ -91,7 +91,7 @@ class Run:
         return self._manifest
 
     def table(self, name: str) -> "pandas.DataFrame":
-        """One of its CSV files: ``table("flows")`` is flows.csv. It is read once."""
+        """Return one of its CSV files: ``table("flows")`` is flows.csv. It is read once."""
         if name not in self._tables:
             path = self.path / (name + ".csv")
             if not path.exists():
@@ -101,7 +101,7 @@ class Run:
 
     @property
     def panels(self) -> "pandas.DataFrame":
-        """panels.csv, the points of the report's plots, with what they are: columns ``panel``, ``series``, ``title``, ``label``, ``quantity``."""
+        """Return panels.csv, the points of the report's plots, with their descriptions: columns ``panel``, ``series``, ``title``, ``label``, ``quantity``."""
         points = self.table("panels")
         if "title" in points:
             return points
@@ -133,9 +133,9 @@ _MISSING = {
 class Results:
     """Runs of one command, or of a folder.
 
-    ``results["dcon"]`` is a controller's Run, ``results["dcon", 2]`` that of a seed of several; ``for run in results`` are all.
-    Tables are those of all runs, one below the other, with the columns ``controller`` and ``seed`` in front (and ``scenario`` if there are several).
-    They are read when they are asked for first, and kept.
+    ``results["dcon"]`` is a controller's Run, ``results["dcon", 2]`` its Run with seed 2 if there are several; ``for run in results`` visits all.
+    A table holds the rows of all runs, one run after the other, with the columns ``controller`` and ``seed`` in front (and ``scenario`` if there are several).
+    Tables are read on first use, and kept.
     """
 
     def __init__(self, path: PathLike, folders: Sequence[PathLike], folder: Optional["tempfile.TemporaryDirectory[str]"] = None) -> None:
@@ -168,19 +168,19 @@ class Results:
 
     @property
     def controllers(self) -> List[str]:
-        """The congestion controls, each once."""
+        """Return the congestion controls, each once."""
         return list(dict.fromkeys(r.controller for r in self.runs))
 
     @property
     def seeds(self) -> List[int]:
-        """The seeds, each once."""
+        """Return the seeds, each once."""
         return list(dict.fromkeys(r.seed for r in self.runs))
 
     # What they came to
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the runs' verdicts, with all their messages, each with its run."""
+        """Return the worst of the runs' verdicts, with all messages, each with its run."""
         worst, messages, notes = 0, [], []
         for r in self.runs:
             v = r.verdict
@@ -192,17 +192,20 @@ class Results:
 
     @property
     def summaries(self) -> List[Dict[str, Any]]:
-        """The runs' summary.json, as they are."""
+        """Return the contents of the runs' summary.json."""
         return [r.summary for r in self.runs]
 
     @property
     def summary(self) -> "pandas.DataFrame":
-        """A row a run: every single number of summary.json, in columns as ``flows.fct_ns.mean`` and ``pfc.pauses``. Lists are left out."""
+        """Return a row for each run, with every single number of summary.json. Lists are left out.
+
+        Columns have names such as ``flows.fct_ns.mean`` and ``pfc.pauses``.
+        """
         pd = _tables.need_pandas()
         return pd.DataFrame([_flat(s) for s in self.summaries])
 
     def table(self, name: str) -> "pandas.DataFrame":
-        """A CSV file of all runs: ``table("flows")``. Runs without it are left out; if none has it, that is an Error."""
+        """Return a CSV file of all runs: ``table("flows")``. Runs without it are left out. Raises Error if none has it."""
         return self._join(name, lambda r: r.table(name), name + ".csv")
 
     def _join(self, name: str, of: Callable[[Run], Any], file: str) -> "pandas.DataFrame":
@@ -224,7 +227,7 @@ class Results:
 
     @property
     def flows(self) -> "pandas.DataFrame":
-        """flows.csv: a row a flow, with its FCT and slowdown; of one that has not ended they are NaN."""
+        """flows.csv: a row for each flow, with its FCT and slowdown, which are NaN for an unfinished flow."""
         return self.table("flows")
 
     @property
@@ -234,7 +237,7 @@ class Results:
 
     @property
     def links(self) -> "pandas.DataFrame":
-        """links.csv: each link, each way."""
+        """links.csv: each link in each direction."""
         return self.table("links")
 
     @property
@@ -254,17 +257,17 @@ class Results:
 
     @property
     def qps(self) -> "pandas.DataFrame":
-        """qps.csv: a row a QP, of flows with several (``qps``)."""
+        """qps.csv: a row for each QP of flows with several (``qps``)."""
         return self.table("qps")
 
     @property
     def recovery(self) -> "pandas.DataFrame":
-        """recovery.csv, of ``host.recovery: selective``: what selective repeat met in each flow, in packets."""
+        """recovery.csv, with ``host.recovery: selective``: packets of selective repeat for each flow."""
         return self.table("recovery")
 
     @property
     def collectives(self) -> "pandas.DataFrame":
-        """collectives.csv: a row a collective of a workload ``collective``, ``job``, ``goal``, ``chakra`` or ``messages``, beside its limit."""
+        """collectives.csv: a row for each collective of a workload ``collective``, ``job``, ``goal``, ``chakra`` or ``messages``, beside its limit."""
         return self.table("collectives")
 
     @property
@@ -274,17 +277,17 @@ class Results:
 
     @property
     def why(self) -> "pandas.DataFrame":
-        """why.csv, of ``run(..., why=True)``: where each flow's time went."""
+        """why.csv, with ``run(..., why=True)``: the causes of each flow's completion time."""
         return self.table("why")
 
     @property
     def causes(self) -> "pandas.DataFrame":
-        """causes.csv, of ``run(..., why=True)``: the causes that why's rows name."""
+        """causes.csv, with ``run(..., why=True)``: the causes that rows of why.csv refer to."""
         return self.table("causes")
 
     def plot(self, panels: Union[None, str, int, Sequence[Union[str, int]]] = None, seed: Optional[int] = None,
              **figure: Any) -> "matplotlib.figure.Figure":
-        """Draw the scenario's plots, as the report does: a row a panel, a column a congestion control, equal axes in a row.
+        """Draw the scenario's plots, as the report does: a row for each panel, a column for each congestion control, equal axes in a row.
 
         panels are titles or numbers from 0 (default: all); seed is one of several (default: the first). figure goes to
         matplotlib's ``plt.figure``. Needs matplotlib.
@@ -370,9 +373,9 @@ def run(
     check: bool = False,
     progress: bool = False,
 ) -> Results:
-    """Run scenarios, built-ins' names or files, and return their Results.
+    """Run scenarios, given by names of built-ins or by files, and return their Results.
 
-    cc are congestion controls, one or several, or files such as ``"./mine.star"`` (default: the scenario's). set changes
+    cc holds one or several congestion controls, or files such as ``"./mine.star"`` (default: the scenario's). set changes
     places of the scenario: ``{"switch.pfc.xoff": "256KB"}``. seeds is a number, several, or a text as ``"1..5"``.
 
     out is the folder for the results. Without it they are in a temporary one, which goes with the Results. Results of other
@@ -411,7 +414,7 @@ def run(
 
 
 def _say(results: Results, done: _command.Output, check: bool) -> None:
-    """Pass the command's warnings on, and what the verdict says."""
+    """Issue the command's warnings, and the messages of the verdict."""
     results.warnings = done.warnings
     verdict = results.verdict
     if verdict == "FAIL" and check:
@@ -444,7 +447,7 @@ _SEED = re.compile(r"seed=\d+")
 
 
 def load(path: PathLike) -> Results:
-    """The Results below a folder: of a run, of a scenario, of all results, of a sweep. Runs that have not ended are left out, with a warning."""
+    """Return the Results below a folder of a run, a scenario, several scenarios or a sweep. Unfinished runs are left out, with a warning."""
     root = Path(path)
     if not root.is_dir():
         raise Error(f"{root} is no folder: name that of a run, of a scenario or of results", _command.USAGE)
@@ -462,5 +465,5 @@ def load(path: PathLike) -> Results:
 
 
 def _order(folder: Path) -> Tuple[Any, ...]:
-    """Folders by name, seeds by number."""
+    """Return a sort key: folders by name, seeds by number."""
     return tuple((int(p[len("seed="):]), "") if _SEED.fullmatch(p) else (-1, p) for p in folder.parts)

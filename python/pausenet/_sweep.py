@@ -35,14 +35,14 @@ def sweep(
     check: bool = False,
     progress: bool = False,
 ) -> "pandas.DataFrame":
-    """Run a scenario over values of its parameters, seeds and controllers, and return sweep.csv: a row a point.
+    """Run a scenario over values of its parameters, seeds and controllers, and return sweep.csv, a row for each point.
 
     what is a scenario or a sweep, a built-in's name or a file. set has the parameters and their values:
     ``{"switch.pfc.xoff": ["256KB", "320KB"]}``, or a text as ``"10us..30us:5us"``; with one value it is a setting of every point.
 
     Parameters are the columns of their paths, as texts, beside those of numbers where the values have units (``switch.pfc.xoff_bytes``);
-    metrics are in base units. ``table.attrs["path"]`` is the folder: ``pausenet.load`` reads the points' runs there. With out a sweep that was stopped
-    goes on where it was; without it the folder is a temporary one, which goes when Python ends.
+    metrics are in base units. ``table.attrs["path"]`` is the folder: ``pausenet.load`` reads the points' runs there. With out, a stopped
+    sweep continues where it was. Without it the folder is temporary, and removed when Python ends.
 
     parquet writes the table as sweep.parquet too.
 
@@ -69,7 +69,7 @@ def sweep(
 
 
 def load_sweep(path: PathLike) -> "pandas.DataFrame":
-    """sweep.csv of a sweep's folder, as ``sweep`` returns it."""
+    """Return sweep.csv of a sweep's folder, as ``sweep`` does."""
     file = Path(path) / "sweep.csv"
     if not file.exists():
         raise Error(f"{file} is not there: pausenet.sweep(..., out=...) writes it", _command.USAGE)

@@ -1,4 +1,4 @@
-"""The CSV files of results, as pandas' DataFrames."""
+"""Read the CSV files of results as pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXTS = frozenset({
 
 
 def need_pandas() -> Any:
-    """The module pandas; who has none is told how to get it."""
+    """Return the module pandas. If it is missing, the Error says how to install it."""
     try:
         import pandas
     except ImportError as e:
@@ -29,7 +29,7 @@ def need_pandas() -> Any:
 
 
 def read(path: PathLike, texts: Collection[str] = TEXTS) -> "pandas.DataFrame":
-    """A CSV file of results. Only these columns are texts: one called 12 or NA stays so."""
+    """Read a CSV file of results. Only the given columns are texts: a value such as 12 or NA there stays a text."""
     pd = need_pandas()
     names = header(path)
     return pd.read_csv(path, dtype={n: str for n in names if n in texts},
@@ -37,6 +37,6 @@ def read(path: PathLike, texts: Collection[str] = TEXTS) -> "pandas.DataFrame":
 
 
 def header(path: PathLike) -> List[str]:
-    """The names of a CSV file's columns."""
+    """Return the names of a CSV file's columns."""
     with open(path, encoding="utf-8", newline="") as f:
         return next(csv.reader(f), [])

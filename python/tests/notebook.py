@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def execute(notebook: Path, to: Path) -> None:
-    """Execute a notebook's cells, in order, and write it with what they came to. One that fails raises."""
+    """Execute a notebook's cells, in order, and write it with their outputs. Raises if one fails."""
     with tempfile.TemporaryDirectory() as folder:
         # The kernel that Debian has installed is /usr/bin/python3's, which does not know an environment's packages.
         kernel = Path(folder) / "kernels" / "this-python"

@@ -18,7 +18,7 @@ SLOWDOWN = 2000
 
 
 def await_true(what):
-    """Poll for a condition; the limit is against hanging alone."""
+    """Poll for a condition; the limit only prevents hanging."""
     deadline = time.monotonic() + 180
     while not what():
         assert time.monotonic() < deadline, "it does not come"
@@ -59,7 +59,7 @@ def test_cmd(net):
 
 
 def test_background(net):
-    """A command in the background does not keep cmd, and goes on."""
+    """A command in the background does not block cmd, and continues."""
     h5 = net["h5"]
     assert h5.cmd("sleep 1000 & echo started") == "started\n"
     assert h5.cmd("pkill -x sleep") == "" and h5.exit_code == 0
@@ -129,7 +129,7 @@ def test_mistakes():
 
 
 def test_end(net):
-    """A fabric of its own ends with a verdict, and is told as ended."""
+    """A fabric that ends by itself has a verdict, and counts as ended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         own = pausenet.up("star", slowdown=SLOWDOWN, name="python-own")

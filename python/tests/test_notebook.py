@@ -23,7 +23,7 @@ def texts(path):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda n: n.stem)
 def test_executes(notebook, tmp_path):
-    """Every cell works, and what is committed is what they came to: the tables' numbers, and the runs' fingerprints."""
+    """Every cell works, and its committed output has the same numbers in tables and the same fingerprints of runs."""
     if not os.environ.get("CI"):
         pytest.importorskip("nbconvert", reason="apt-get install python3-nbconvert python3-ipykernel")
     made = tmp_path / "made.ipynb"

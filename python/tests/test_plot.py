@@ -1,4 +1,4 @@
-"""Plots: what is drawn is what the files have."""
+"""Plots show the values of the files."""
 
 import matplotlib.pyplot as plt
 import pytest

@@ -46,7 +46,7 @@ def test_tables_are_the_files(burst, name):
 
 
 def test_tables_that_some_runs_have(burst, tmp_path):
-    """QPs, selective repeat and collectives are tables of the runs that have them; of others they are errors that say why."""
+    """QPs, selective repeat and collectives have tables only in runs that use them; in others they raise an error with the reason."""
     (tmp_path / "steps.yaml").write_text(
         "topology: {star: {hosts: 4}}\nhost: {recovery: selective}\nworkloads:\n"
         "  - {tag: ring, qps: 2, collective: {kind: allreduce, algorithm: ring, size: 40KB}}\nduration: 1ms\ndrain: true\n")
@@ -85,7 +85,7 @@ def test_summary(burst):
 
 
 def test_texts_stay_texts(tmp_path):
-    """A tag that looks like a number, or like what pandas takes for nothing, stays what it is."""
+    """A tag that looks like a number, or like a missing value for pandas, stays a text."""
     (tmp_path / "named.yaml").write_text(
         "topology: star\nflows:\n  - {tag: '007', from: h0, to: h4, size: 1KB}\n  - {tag: NA, from: h1, to: h4, size: 1KB}\n"
         "duration: 1ms\ndrain: true\n")
@@ -191,7 +191,7 @@ def test_warn():
 
 
 def test_fail():
-    """A verdict FAIL is said, and raises nothing unless asked."""
+    """A verdict FAIL is a warning, and raises only with check."""
     with pytest.warns(pausenet.Warning, match="verdict FAIL: the numbers cannot be trusted"):
         results = pausenet.run("deadlock", cc="none")
     assert results.verdict == "FAIL" and results.verdict.messages
@@ -202,7 +202,7 @@ def test_fail():
 
 
 def test_documented(burst):
-    """What docs/python.md shows is what pandas prints."""
+    """The tables in docs/python.md are pandas' output."""
     import pathlib
 
     page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text()
