@@ -15,7 +15,7 @@ import (
 
 const examples = "../examples/controllers/"
 
-// TestExamplesConform: every example does what the NIC relies on.
+// TestExamplesConform: every example obeys the rules of the NIC.
 func TestExamplesConform(t *testing.T) {
 	entries, err := os.ReadDir(examples)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestExamplesConform(t *testing.T) {
 	}
 }
 
-// TestCheckFinds: what a controller does that it must not is told, with the event before.
+// TestCheckFinds: Check reports a controller's violation of a rule, with the event before it.
 func TestCheckFinds(t *testing.T) {
 	const start = "def init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n"
 	for source, want := range map[string]string{
@@ -94,7 +94,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestHeader: the examples' header is the one that New writes.
+// TestHeader: the examples' header equals the one that New writes.
 func TestHeader(t *testing.T) {
 	theirs, err := os.ReadFile(examples + "pausenet.h")
 	if err != nil {

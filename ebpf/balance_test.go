@@ -70,7 +70,7 @@ func TestHashOfFields(t *testing.T) {
 	}
 }
 
-// Each packet takes a port at random, by the switch's count of such choices.
+// TestSprayAtRandom: each packet takes a random port, drawn by the switch's count of such choices.
 func TestSprayAtRandom(t *testing.T) {
 	r := newRig(t)
 	r.sw().Choice = ebpf.ChoiceRandom

@@ -104,7 +104,7 @@ func TestREDPortsAreIndependent(t *testing.T) {
 	}
 }
 
-// What RED marks, and what it leaves alone.
+// TestREDEdges: the packets that RED marks, and those that it does not.
 func TestREDEdges(t *testing.T) {
 	r := newRig(t)
 	ect := func(priority uint8, ecn wire.ECN) []byte {

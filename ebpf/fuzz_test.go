@@ -192,7 +192,7 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 	}
 }
 
-// checkForwarded checks what was done to a frame on its way through a switch.
+// checkForwarded checks the changes to a frame on its way through a switch.
 func checkForwarded(t *testing.T, r *rig, got result, frame []byte) {
 	t.Helper()
 	in := r.port(int(got.InPort))

@@ -107,7 +107,7 @@ func TestIPv6IsSpread(t *testing.T) {
 	}
 }
 
-// What programs on hosts send and no pipeline forwards.
+// TestForProcessor: frames of programs on hosts that no pipeline forwards.
 func TestForProcessor(t *testing.T) {
 	r := newRig(t)
 	edit := func(frame []byte, f func(frame []byte)) []byte { f(frame); return frame }

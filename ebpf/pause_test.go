@@ -167,7 +167,7 @@ func TestPauseFrame(t *testing.T) {
 	}
 }
 
-// Of all triggers on a port, those are built that are due; the others are counted as idle.
+// TestPauseTriggers: of all triggers on a port, the due ones build packets; the others are counted as idle.
 func TestPauseTriggers(t *testing.T) {
 	r := newRig(t)
 	const xoff, xon = 320_000, 318_000

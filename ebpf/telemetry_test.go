@@ -44,7 +44,8 @@ func withTelemetry(frame []byte, opcode byte, hops int, path uint16) []byte {
 // slot returns one hop's 64 bits, field by field: B 4, TS 24, txBytes 20, qLen 16.
 func slot(code, ns, tx, queue uint64) uint64 { return code<<60 | ns<<36 | tx<<16 | queue }
 
-// The next free slot is filled with what the port was doing, and nothing else of the frame changes.
+// TestTelemetry: the pipeline fills the next free slot with the state of the port, and changes nothing else in the
+// frame.
 func TestTelemetry(t *testing.T) {
 	r := newRig(t)
 	data := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}.frame(t)
@@ -112,7 +113,7 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// What carries no telemetry is left alone, and counted all the same: it takes the link's time.
+// TestTelemetryOfOtherFrames: frames without telemetry are unchanged, but counted: they take the link's time.
 func TestTelemetryOfOtherFrames(t *testing.T) {
 	r := newRig(t)
 	data := roce{in: 0, dst: 1, priority: lossless, ecn: wire.ECT0}

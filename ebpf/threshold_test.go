@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// xoffOf returns the threshold by exact arithmetic: alpha times what is free of the shared buffer, of which headroom is no
-// part, rounded down, at most the upper bound.
+// xoffOf returns the threshold by exact arithmetic: alpha times the free part of the shared buffer, which excludes
+// headroom, rounded down, at most the upper bound.
 func xoffOf(sw *ebpf.SwitchState, profile uint8) uint64 {
 	if sw.Profiles[profile].Alpha == 0 {
 		return sw.Profiles[profile].Xoff

@@ -60,8 +60,8 @@ func TestNothingLostNoTimeout(t *testing.T) {
 	}
 }
 
-// TestWindowClosesBehindCoalescedACKs: a window that becomes less than what is in flight, of which nothing asked for
-// an ACK, opens again: the next packet asks, and no other is sent before its ACK.
+// TestWindowClosesBehindCoalescedACKs: a window that shrinks below the bytes in flight, none of which requested an ACK,
+// opens again: the next packet requests one, and no other is sent before its ACK.
 func TestWindowClosesBehindCoalescedACKs(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.AckEvery = 64 })
 	c := newRecording()

@@ -16,8 +16,8 @@ func (p *pair) silent(what string) {
 	}
 }
 
-// TestNoRate: at a rate that is no number above 0 nothing is sent, and what was timed before goes; with a rate again
-// the flow goes on from its last packet. All but 0 is noted, once, with the time.
+// TestNoRate: at a rate that is no number above 0 nothing is sent except a packet that was scheduled before. With a
+// valid rate the flow continues from its last packet. All invalid rates except 0 are recorded, once, with the time.
 func TestNoRate(t *testing.T) {
 	for _, rate := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), -1, 1e-12} {
 		for _, moves := range []bool{false, true} {

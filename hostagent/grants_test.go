@@ -144,8 +144,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestInitialCreditIsForfeited: what a flow has not sent when it first hears of its receiver it may not send without
-// a grant any more (uec.cpp, stopSpeculating).
+// TestInitialCreditIsForfeited: once a flow first hears from its receiver, it may not send the unspent part of its
+// initial credit without a grant (uec.cpp, stopSpeculating).
 func TestInitialCreditIsForfeited(t *testing.T) {
 	p, g := newGranted(t, nil)
 	s, _ := p.grantedFlow(20*mtu, g)
@@ -162,8 +162,8 @@ func TestInitialCreditIsForfeited(t *testing.T) {
 	}
 }
 
-// TestGrantsTakeTurns: receivers of a NIC grant in turns, whatever their demands; one that has been granted all loses
-// its turn.
+// TestGrantsTakeTurns: receivers of a NIC grant in turns, whatever their demands. A receiver that has granted its whole
+// demand loses its turn.
 func TestGrantsTakeTurns(t *testing.T) {
 	p, g := newGranted(t, nil)
 	g.Initial = mtu
@@ -239,7 +239,7 @@ func TestLostGrant(t *testing.T) {
 	}
 }
 
-// TestTrimmedPacketIsGrantedTwice: what is sent again needs a grant, and a trimmed packet tells the receiver so.
+// TestTrimmedPacketIsGrantedTwice: a retransmission needs a grant, and a trimmed packet announces that to the receiver.
 func TestTrimmedPacketIsGrantedTwice(t *testing.T) {
 	p, g := newGranted(t, func(s *Settings) {
 		s.Recovery, s.Selective.Cap, s.RetransmitTimeout = SelectiveRepeat, 0, 300*us

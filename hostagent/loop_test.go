@@ -104,7 +104,7 @@ func (l *loop) Brief(n int, form *wire.Form, b wire.Brief) *frame.Frame {
 	return l.pool.GetBrief(n, form, b)
 }
 
-// newLoop has a flow without end begin under the named controller, with what the hosts have to do for it.
+// newLoop starts an unbounded flow under the named controller, with the host settings that it requires.
 func newLoop(t testing.TB, name string) *loop {
 	spec, err := cc.Lookup(name)
 	if err != nil {

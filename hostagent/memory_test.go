@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEndedFlowsAreSmall: what is kept of a flow that has ended is its counters, not its controller (this one has 100
-// samples), the packets it had in flight, or its header.
+// TestEndedFlowsAreSmall: an ended flow keeps its counters, but not its controller (this one has 100 samples), the
+// packets in flight, or its header.
 func TestEndedFlowsAreSmall(t *testing.T) {
 	const flows, size = 200, 100 * mtu
 	p := newPair(t, nil)

@@ -120,8 +120,8 @@ func TestWindowChanges(t *testing.T) {
 	}
 }
 
-// TestRateOfThePacketItself: what a controller makes of a packet's leaving, as a byte counter does, comes after the
-// next departure has been timed: it moves that one only where a change of the rate does.
+// TestRateOfThePacketItself: a controller reacts to a packet's departure, such as by a byte counter, after the next
+// departure has been scheduled. The reaction moves that departure only if changes of the rate do.
 func TestRateOfThePacketItself(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		p := newPair(t, nil)

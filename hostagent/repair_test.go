@@ -264,7 +264,7 @@ func TestNakOfAnotherGap(t *testing.T) {
 	}
 }
 
-// TestAckOvertakesGoBack: what is acknowledged after the sender has gone back is not sent again.
+// TestAckOvertakesGoBack: packets acknowledged after the sender has gone back are not retransmitted.
 func TestAckOvertakesGoBack(t *testing.T) {
 	p := newPair(t, func(s *Settings) { s.RetransmitTimeout = 100 * us })
 	s, _ := p.start(5*mtu, newRecording())

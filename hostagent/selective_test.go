@@ -118,8 +118,8 @@ func TestSelectiveCap(t *testing.T) {
 	}
 }
 
-// TestSelectiveWindow: what has arrived out of order, or is known to be lost, leaves the window, and retransmissions
-// go within it.
+// TestSelectiveWindow: packets that have arrived out of order, or are known to be lost, leave the window, and
+// retransmissions obey it.
 func TestSelectiveWindow(t *testing.T) {
 	p := newSelectivePair(t, nil)
 	c := newRecording()
@@ -311,7 +311,7 @@ func TestSelectiveLosses(t *testing.T) {
 	}
 }
 
-// TestSelectiveReorder: with a threshold a packet is not lost until one that was sent so many later has come.
+// TestSelectiveReorder: with a threshold a packet is lost only once a packet sent that much later has arrived.
 func TestSelectiveReorder(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.Selective.Reorder = 3 })
 	s, _ := p.start(8*mtu, newRecording())
@@ -387,8 +387,8 @@ func TestSelectiveTimeouts(t *testing.T) {
 	}
 }
 
-// TestTrimmedPacket: what comes without its payload draws a NAK that says which packet it was, and that is sent again
-// at once, though nothing after it has come.
+// TestTrimmedPacket: a packet without its payload triggers a NAK that names it, and it is retransmitted at once, even
+// if no later packet has arrived.
 func TestTrimmedPacket(t *testing.T) {
 	p := newSelectivePair(t, nil)
 	s, r := p.start(3*mtu, newRecording())
@@ -467,8 +467,8 @@ func TestEveryRecoveryPlacesOnce(t *testing.T) {
 	}
 }
 
-// TestShorten: a flow that is shortened at any time ends with what it has sent and its next packet, and all of that
-// is placed once.
+// TestShorten: a flow that is shortened at any time ends with the data sent and its next packet, and all of that is
+// placed once.
 func TestShorten(t *testing.T) {
 	x := uint64(7)
 	var shorter int
@@ -642,8 +642,8 @@ func (d *driven) drive() {
 	}
 }
 
-// deliver hands a frame to its NIC. What the receiver says that it has delivered is what the frame had, at a place
-// where nothing was.
+// deliver passes a frame to its NIC. It checks that the bytes newly delivered by the receiver equal the frame's
+// payload, at a position that was empty before.
 func (d *driven) deliver(w onWire) {
 	before := d.receiver.Delivered
 	p := d.parse(w.data)
@@ -713,7 +713,7 @@ func (d *driven) consistent() {
 	}
 }
 
-// TestSelectiveAckEvery: packets that come in order are acknowledged as they ask for it, and one that fills a gap
+// TestSelectiveAckEvery: packets that arrive in order are acknowledged if they request it, and one that fills a gap
 // always is.
 func TestSelectiveAckEvery(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.AckEvery = 4 })
@@ -738,8 +738,8 @@ func TestSelectiveAckEvery(t *testing.T) {
 	}
 }
 
-// TestSelectiveGapFilled: a packet that was overtaken is acknowledged with what came before it, though it asks for no
-// ACK.
+// TestSelectiveGapFilled: a packet that was overtaken is acknowledged with the packets before it, although it requests
+// no ACK.
 func TestSelectiveGapFilled(t *testing.T) {
 	p := newSelectivePair(t, func(s *Settings) { s.AckEvery, s.Selective.Reorder = 4, 3 })
 	p.start(8*mtu, newRecording())

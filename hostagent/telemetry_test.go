@@ -61,7 +61,7 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// TestNoTelemetry: without the setting packets and samples carry none, but an answer carries back what came.
+// TestNoTelemetry: without the setting packets and samples have no telemetry, but an answer returns that of its packet.
 func TestNoTelemetry(t *testing.T) {
 	p := newPair(t, nil)
 	c := newRecording()

@@ -55,8 +55,8 @@ func TestTimestamps(t *testing.T) {
 	}
 }
 
-// TestTimestampOfTheFirstOfTwo: the RTT of a packet that was sent twice is that of the copy that the ACK answers;
-// without a timestamp it tells none.
+// TestTimestampOfTheFirstOfTwo: the RTT of a retransmitted packet is that of the copy that the ACK answers; without a
+// timestamp the RTT is unknown.
 func TestTimestampOfTheFirstOfTwo(t *testing.T) {
 	for _, stamped := range []bool{true, false} {
 		p := newPair(t, func(s *Settings) { s.Timestamps, s.RetransmitTimeout = stamped, 50*us })

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestDiscard: a port that is closed takes nothing, one whose queue is in a storm nothing of that priority; what is
-// refused or flushed leaves the accounts of where it came in.
+// TestDiscard: a closed port accepts nothing, and one whose queue is in a storm nothing of that priority. Refused and
+// flushed frames leave the accounts of their ingress ports.
 func TestDiscard(t *testing.T) {
 	r := newRig(t, nil)
 	const out, in = first, first + 1

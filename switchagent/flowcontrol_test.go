@@ -20,7 +20,7 @@ func (r *rig) byCredits(limit uint16) {
 	}
 }
 
-// send has port p send its next frame, if there is one that may leave, as the engine does.
+// send makes port p send its next frame, if there is one that may leave, like the engine.
 func (r *rig) send(now vtime.Time, p int) (*frame.Frame, vtime.Time) {
 	f, wake := r.Dequeue(now, p)
 	if f != nil && r.state.Ports[p].CreditVls>>f.Priority&1 != 0 {

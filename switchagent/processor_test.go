@@ -248,7 +248,7 @@ func TestProcessorIsSilent(t *testing.T) {
 	}
 }
 
-// A processor limits what it can be made to send.
+// TestProcessorIsLimited: a processor limits the rate of its answers.
 func TestProcessorIsLimited(t *testing.T) {
 	p := newProcessor()
 	frame := ipv4(askingHost, otherHost, 17, 1, 2, 3, 4, 5, 6, 7, 8)

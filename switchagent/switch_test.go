@@ -225,7 +225,7 @@ func spilled(r *rig, in int, shared, headroom uint64) {
 	r.state.Switches[index].Used, r.state.Switches[index].HeadroomUsed = 6_000_000+headroom, headroom
 }
 
-// dynamic makes XOFF an eighth of what is free of 10 MB.
+// dynamic makes XOFF an eighth of the free part of 10 MB.
 func dynamic(s *switchagent.Settings) {
 	s.Buffer = 10 * units.MB
 	s.PFC.Alpha, s.PFC.XOFF, s.PFC.XOFFToXON = 0.125, 0, 2*units.KB
@@ -307,7 +307,7 @@ func TestDropNames(t *testing.T) {
 	}
 }
 
-// TestTakePeak: the longest queue of each stretch of time, which begins with what is queued.
+// TestTakePeak: the longest queue of each interval, which starts with the current queue.
 func TestTakePeak(t *testing.T) {
 	r := newRig(t, nil)
 	const out = first + 1

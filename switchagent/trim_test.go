@@ -42,9 +42,9 @@ func TestLossyAlpha(t *testing.T) {
 	}
 }
 
-// TestTrim: a lossy data frame without room goes on as its headers in the control priority, on the account of the port
-// that it came by; what is no data, what has been trimmed before, and what finds the control priority's queue full or
-// lossless is dropped.
+// TestTrim: a lossy data frame without room is trimmed to its headers in the control priority, on the account of its
+// ingress port. A frame is dropped if it is no data, has been trimmed before, or finds the control priority's queue
+// full or lossless.
 func TestTrim(t *testing.T) {
 	const payload, in, out = 1000, first + 1, first
 	full := wire.V4.DataLen(wire.OpWriteOnly, payload)

@@ -259,7 +259,7 @@ func tried(source string) error {
 	return err
 }
 
-// TestDocumentedMistakes: the documentation's table has what is written, and the message that it gets, word by word.
+// TestDocumentedMistakes: the documentation's table has the mistakes and their messages, word by word.
 func TestDocumentedMistakes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/controllers-from-files.md")
 	if err != nil {
@@ -285,7 +285,7 @@ func TestDocumentedMistakes(t *testing.T) {
 	}
 }
 
-// TestLanguage: what a program computes.
+// TestLanguage checks the results of programs.
 func TestLanguage(t *testing.T) {
 	const source = `"""A controller that computes."""
 params = {"a": 1 / 4, "mode": choice("fast", ["slow", "fast"]), "on": flag(True), "wait": time("2rtt"), "n": integer(3)}

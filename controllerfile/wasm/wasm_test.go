@@ -102,7 +102,7 @@ func compile(t *testing.T, source string, flags ...string) []byte {
 	return data
 }
 
-// TestMistakes: what is wrong with a module is told with what to do.
+// TestMistakes: errors of a module include a remedy.
 func TestMistakes(t *testing.T) {
 	const plain = "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { pn.rate = pn.line_rate; }\n"
 	for _, c := range []struct {
@@ -215,8 +215,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestVersions: on_ack is told what is in flight; a module of version 1, whose block ends before that, runs, and its
-// flow's state stays as it is.
+// TestVersions: on_ack receives the bytes in flight. A module of version 1, whose block ends before that field, runs,
+// and its flow's state is unchanged.
 func TestVersions(t *testing.T) {
 	const source = "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { pn.rate = pn.line_rate; flow.n = 7; }\n"
 	header, err := os.ReadFile(filepath.Join(examples, "pausenet.h"))
@@ -272,7 +272,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestFlowsAtTheSameTime: flows of one module that are called at the same time come to what each would by itself.
+// TestFlowsAtTheSameTime: flows of one module that are called at the same time give the results of separate calls.
 func TestFlowsAtTheSameTime(t *testing.T) {
 	first, spec, err := build(module(t, "dcqcn.wasm"))
 	if err != nil {

@@ -61,7 +61,7 @@ var variants = map[string][]map[string]string{
 	"timely":   {{"scaled": "true"}, {"beta": "1", "hai_after": "0", "min_rtt": "1ns"}},
 }
 
-// TestConformance holds every registered controller to what the hostagent relies on.
+// TestConformance checks every registered controller by the rules of the hostagent.
 func TestConformance(t *testing.T) {
 	names := Names()
 	for _, s := range windowedSpecs {
@@ -156,7 +156,7 @@ func TestACKWithoutRTT(t *testing.T) {
 	}
 }
 
-// TestNSCCLosses: each packet that is lost leaves the window and what is in flight (vectors: uec.cpp's processNack and
+// TestNSCCLosses: each lost packet leaves the window and the bytes in flight (vectors: uec.cpp's processNack and
 // rtxTimerExpired).
 func TestNSCCLosses(t *testing.T) {
 	w := newNSCC(t, map[string]string{"quick_adapt": "false"}, uecPath)

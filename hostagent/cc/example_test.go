@@ -51,7 +51,7 @@ func ExampleResolve_mistakes() {
 	// dcqcn.g = "2": is above 1
 }
 
-// What a congestion control asks of switches and receivers.
+// ExampleLookup prints the requirements of a congestion control on switches and receivers.
 func ExampleLookup() {
 	for _, name := range []string{"dcon", "hpcc", "timely"} {
 		spec, err := cc.Lookup(name)

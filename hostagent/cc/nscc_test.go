@@ -143,7 +143,8 @@ func TestNSCCNetworkRTT(t *testing.T) {
 	}
 }
 
-// A flow that is delivered four packets in a period adapts to that, and passes over what was in flight (vectors, NSCC).
+// TestNSCCQuickAdapt: a flow of which four packets are delivered in a period adapts to that, and ignores the answers to
+// packets in flight (vectors, NSCC).
 func TestNSCCQuickAdapt(t *testing.T) {
 	w := newNSCC(t, nil, uecPath)
 	for _, a := range []struct {

@@ -26,7 +26,8 @@ func TestRegistryIsWellFormed(t *testing.T) {
 	}
 }
 
-// TestRegister: what is registered is looked up, listed and windowed as what is built in; what cannot be says why.
+// TestRegister: a registered control is looked up, listed and windowed like a built-in one; an invalid one gives the
+// reason.
 func TestRegister(t *testing.T) {
 	before, windowed := registry, windowedSpecs
 	registry, windowedSpecs = slices.Clone(registry), slices.Clone(windowedSpecs)

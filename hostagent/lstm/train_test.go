@@ -46,7 +46,7 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// TestCells compares what the other cells predict with PyTorch's equations, written down once more.
+// TestCells compares the predictions of the other cells with PyTorch's equations, written down independently.
 func TestCells(t *testing.T) {
 	sigma := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	for _, c := range []struct {

@@ -45,7 +45,8 @@ func newDatagramPair(t *testing.T) *datagramPair {
 	return p
 }
 
-// send posts a work request and gives what comes out of it to the other end; false if that does not take it.
+// send posts a work request and passes the resulting packet to the other end. It returns false if that does not accept
+// it.
 func (p *datagramPair) send(w *WorkRequest, number, qkey uint32) bool {
 	p.Helper()
 	p.frame = nil
@@ -79,7 +80,7 @@ func (p *datagramPair) receive(id uint64, length uint32) {
 	}
 }
 
-// TestDatagram sends one from memory: what comes has the IP header before it, and says who has sent it.
+// TestDatagram sends a datagram from memory: the receiver gets the IP header before it, and the number of the sender.
 func TestDatagram(t *testing.T) {
 	for ip, header := range map[wire.Version][]byte{
 		// Addresses, and what IBTA annex A17.4.5.1 has behind 20 bytes: an IPv4 header.
@@ -126,7 +127,7 @@ func sendDatagram(t *testing.T, ip wire.Version, header []byte) {
 	}
 }
 
-// TestDatagramRefused: what is not for a queue pair is not taken, and what it has no memory for is lost.
+// TestDatagramRefused: a packet for another queue pair is not accepted, and one without memory is lost.
 func TestDatagramRefused(t *testing.T) {
 	p := newDatagramPair(t)
 	inline := &WorkRequest{Inline: []byte("lossless")}

@@ -251,7 +251,7 @@ func TestPairPosting(t *testing.T) {
 	}
 }
 
-// TestPairSharedReceives has two queue pairs take receives of one queue, and one that fails leave the others'.
+// TestPairSharedReceives: two queue pairs take receives from one queue, and one that fails leaves the other's.
 func TestPairSharedReceives(t *testing.T) {
 	e := connected(t)
 	e.q[1].own, e.q[1].Receives = false, NewReceiveQueue(4)

@@ -76,7 +76,7 @@ func newLink(t failer, seed uint64, change func(*hostagent.Settings)) *link {
 	return l
 }
 
-// step does what is next; false if nothing is.
+// step executes the next event. It returns false if there is none.
 func (l *link) step() bool {
 	next := vtime.Never
 	for i := range l.nics {
@@ -474,7 +474,7 @@ func (m *model) add(i, id, length int) {
 	}
 }
 
-// run posts what has been drawn at random times, and compares.
+// run posts the drawn messages at random times, and compares.
 func (m *model) run() {
 	var sent, given [2]int
 	for n := 0; ; n++ {

@@ -153,7 +153,7 @@ func create(path string) (*Writer, error) {
 	return NewFile(f), nil
 }
 
-// TestKill kills a process that captures without a pause and reads what it left.
+// TestKill kills a process that captures continuously and reads the resulting file.
 func TestKill(t *testing.T) {
 	if path := os.Getenv("CAPTURE_TEST_KILL"); path != "" {
 		w := must[*Writer](t)(create(path))

@@ -122,7 +122,7 @@ func (r *run) finish() {
 	r.pauses.end(r.engine.Now())
 }
 
-// tapAll hashes what is on every wire.
+// tapAll hashes the frames on every wire.
 func (r *run) tapAll() error {
 	r.wires = fnv.New64a()
 	for port := range r.scenario.Topology.Ports {

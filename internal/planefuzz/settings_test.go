@@ -365,7 +365,7 @@ func (c *testCase) drawOwn(d chooser) {
 	}
 }
 
-// runnable reports whether the case is one that users can run.
+// runnable reports whether users can run the case.
 func (c *testCase) runnable() bool {
 	s, err := c.scenario()
 	if err != nil {

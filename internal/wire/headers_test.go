@@ -94,7 +94,8 @@ func TestHeadersFit(t *testing.T) {
 	}
 }
 
-// FuzzParseHeaders: no bytes make ParseHeaders, or an accessor that may be used after it, read past what is there.
+// FuzzParseHeaders: for no input does ParseHeaders, or an accessor that may be used after it, read past the available
+// bytes.
 func FuzzParseHeaders(f *testing.F) {
 	for _, b := range sampleFrames(f) {
 		f.Add(b)

@@ -162,8 +162,8 @@ func TestControlRoundTrip(t *testing.T) {
 	})
 }
 
-// TestRewriteInFlight marks and routes a frame as switches do: the ICRC must stand, the IP checksum must follow and be
-// what a full computation gives.
+// TestRewriteInFlight marks and routes a frame like switches: the ICRC must stay valid, and the IP checksum must equal
+// a full computation.
 func TestRewriteInFlight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fp := anyParam.Draw(t, "flow")

@@ -117,8 +117,8 @@ func steadyState(t *testing.T, set func(*switchagent.Settings, *hostagent.Settin
 	return e
 }
 
-// BenchmarkHop measures what a frame costs through one link and both pipelines, on the wasm plane. An operation is 10 us of
-// virtual time.
+// BenchmarkHop measures the cost of a frame through one link and both pipelines, on the wasm plane. An operation is 10
+// us of virtual time.
 func BenchmarkHop(b *testing.B) {
 	e, run := steady(b, nil)
 	now := 20 * vtime.Millisecond

@@ -106,8 +106,8 @@ func TestBalancingModes(t *testing.T) {
 	}
 }
 
-// Where ways differ, spraying reorders: go-back-N sends again what was not lost, and delivers all of it once and in
-// order.
+// TestSprayingReorders: if paths differ in length, spraying reorders packets. Go-back-N then retransmits packets that
+// were not lost, and delivers all data once and in order.
 func TestSprayingReorders(t *testing.T) {
 	for _, mode := range []topologies.BalancingMode{topologies.BalanceECMP, topologies.BalanceSpray} {
 		l := newLab(t, ways("3us"), labOptions{balance: func(b *topologies.Balancing) { b.Mode = mode }})
@@ -126,7 +126,8 @@ func TestSprayingReorders(t *testing.T) {
 	}
 }
 
-// A way of moving packets is the ports of all shortest paths, and after a reroute of those that are left.
+// TestWaysOfMovingPackets: the path of moving packets has the ports of all shortest paths, and after a reroute those of
+// the remaining ones.
 func TestWaysOfMovingPackets(t *testing.T) {
 	l := newLab(t, ways("1us"), labOptions{
 		reroute: true,

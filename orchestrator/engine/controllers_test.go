@@ -39,9 +39,9 @@ func (l *lapse) Deadline() vtime.Time {
 
 func (l *lapse) OnTimer(now vtime.Time) { l.now = now }
 
-// TestMisledFlows: the first flows of which the controllers said what cannot be done are named by time, and how many
-// more there are; in a live fabric also those that have ended since.
-func TestMisledFlows(t *testing.T) {
+// TestImpossibleRates: a violation names the first flows whose controllers returned impossible values, by time, and the
+// number of the others; in a live fabric also flows that have ended since.
+func TestImpossibleRates(t *testing.T) {
 	const us = vtime.Microsecond
 	for _, live := range []bool{false, true} {
 		plan, err := topologies.Parse("star.yaml", []byte("rate: 40Gbps\ndelay: 1us\nstar: {hosts: 7}"))

@@ -43,8 +43,8 @@ func TestPausedTime(t *testing.T) {
 	}
 }
 
-// TestPausesOfPriorities: what each priority is paused by is what the observer sees leave, lossy priorities included,
-// whose queues PAUSE pauses too.
+// TestPausesOfPriorities: the counts of PAUSEs by priority equal those that the observer sees, lossy priorities
+// included, whose queues PAUSE pauses too.
 func TestPausesOfPriorities(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 	l.monitor.keepPauses() // as in a live fabric
@@ -83,8 +83,7 @@ func TestPausesOfPriorities(t *testing.T) {
 }
 
 // TestPausedTimeByCredits: under credits a queue is paused while its first frame waits for them. The registers, polled
-// every 100 ns, say the same but for what a poll cannot tell. While a link is down nothing leaves its ports, and that
-// is no pause.
+// every 100 ns, agree within the polling interval. While a link is down its ports send nothing, which is no pause.
 func TestPausedTimeByCredits(t *testing.T) {
 	l := newFaultLab(t, chainFabric, func(s *switchagent.Settings, _ *hostagent.Settings) {
 		s.FlowControl, s.CBFC.Buffer = switchagent.FlowCBFC, 64*units.KB
@@ -142,8 +141,8 @@ func TestPausedTimeByCredits(t *testing.T) {
 	}
 }
 
-// TestCountsAddUp: what the monitor counts by priority is in all what the registers, the traffic managers and the
-// faults count by port, and of the priority that it befell.
+// TestCountsAddUp: the monitor's counts by priority add up to the counts by port of the registers, the traffic managers
+// and the faults.
 func TestCountsAddUp(t *testing.T) {
 	const star = "delay: 1us\nstar: {hosts: 3, rate: 40Gbps}"
 	incast := func(l *lab) {

@@ -50,7 +50,7 @@ func (m *model) fct() vtime.Time {
 
 func constant[T any](v T) func(vtime.Time) T { return func(vtime.Time) T { return v } }
 
-// TestRateChange: a lone flow through a change of its link's rate takes what it must, to the picosecond.
+// TestRateChange: a lone flow through a change of its link's rate takes the computed time, to the picosecond.
 func TestRateChange(t *testing.T) {
 	const at = 101*vtime.Microsecond + 37
 	for _, to := range []units.Rate{10 * units.Gbps, 25 * units.Gbps, 100 * units.Gbps} {
@@ -76,7 +76,7 @@ func TestRateChange(t *testing.T) {
 	}
 }
 
-// TestDelayChange: longer, nothing but the wait is added; shorter, nothing overtakes what is on the wire.
+// TestDelayChange: a longer delay adds only its difference; after a shorter delay no frame overtakes those on the wire.
 func TestDelayChange(t *testing.T) {
 	const at = 101 * vtime.Microsecond
 	for _, to := range []vtime.Time{20 * vtime.Microsecond, 100 * vtime.Nanosecond} {
@@ -103,8 +103,8 @@ func TestDelayChange(t *testing.T) {
 	}
 }
 
-// TestPartitionsFollowDelays: where partitions are driven apart, a delay between them may become shorter than what they
-// went apart for, and longer again: no frame arrives in a partition's past, and the run is that of one partition.
+// TestPartitionsFollowDelays: a delay between partitions may become shorter than the lookahead, and longer again: no
+// frame arrives in a partition's past, and the run equals that of one partition.
 func TestPartitionsFollowDelays(t *testing.T) {
 	const topology = "delay: 3us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps}"
 	l := newFaultLab(t, topology, nil)
@@ -165,8 +165,8 @@ func TestLinkDown(t *testing.T) {
 	}
 }
 
-// TestLinkDownLosses: what is on the wire, in the queue and still to come at the dead port is lost and counted; the
-// flow repairs it.
+// TestLinkDownLosses: frames on the wire, in the queue and sent later to the port of a link that is down are lost and
+// counted; the flow repairs the loss.
 func TestLinkDownLosses(t *testing.T) {
 	l := newFaultLab(t, twoHosts, timeout(100*vtime.Microsecond))
 	flow := l.send("h0", "h1", 1_000_000, 0, 0)

@@ -145,7 +145,8 @@ func TestCreditIncast(t *testing.T) {
 	}
 }
 
-// What cannot drain is sent at most its buffer, and then the one before it, and the sender stops.
+// TestCreditsOfAReceiverThatCannotDrain: a port that cannot drain receives at most its buffer, then so does the port
+// before it, and the sender stops.
 func TestCreditsOfAReceiverThatCannotDrain(t *testing.T) {
 	const buffer, frame = 100_000, 17 * 64 // 1562 blocks, of which a frame takes 17
 	l := newLab(t, `

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// What waits in a switch counts there as the framing has it: all bytes of the frames, or those of the simulators'
-// packets, 1048 for a payload of 1000. So do the blocks of credits.
+// TestFramingCountsInSwitches: waiting frames count in a switch by the framing: all bytes of the frames, or those of
+// the simulators' packets, 1048 for a payload of 1000. The same applies to the blocks of credits.
 func TestFramingCountsInSwitches(t *testing.T) {
 	const packets = 10
 	for framing, full := range map[string]uint64{"ethernet": 1058, "ns3": 1048} {

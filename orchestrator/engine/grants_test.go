@@ -118,8 +118,8 @@ func TestOutcastByGrants(t *testing.T) {
 	}
 }
 
-// TestGrantsUnderLoss: what is lost, data, grants or requests, is repaired, by go-back-N, by selective repeat and with
-// trimming; with and without a credit to begin with. Several flows have the same ends.
+// TestGrantsUnderLoss: lost data, grants and requests are repaired, by go-back-N, by selective repeat and with
+// trimming; with and without initial credit. Several flows have the same ends.
 func TestGrantsUnderLoss(t *testing.T) {
 	for name, set := range map[string]func(*switchagent.Settings, *hostagent.Settings){
 		"go-back-n": func(*switchagent.Settings, *hostagent.Settings) {},
@@ -160,7 +160,7 @@ func TestGrantsUnderLoss(t *testing.T) {
 	}
 }
 
-// TestGrantsAddUp: a grant that nobody counted, and one that is lost without a trace, are found.
+// TestGrantsAddUp: the final check finds a grant that was not counted, and one that was lost without a record.
 func TestGrantsAddUp(t *testing.T) {
 	found := func(l *lab, location string) bool {
 		return slices.ContainsFunc(l.Check(), func(v Violation) bool {

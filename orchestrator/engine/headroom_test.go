@@ -140,8 +140,8 @@ func TestBufferRemedy(t *testing.T) {
 	}
 }
 
-// A cable that becomes longer while the fabric works gets the headroom that it needs, if that is auto, and keeps it as
-// it becomes shorter: what is on it arrives all the same.
+// TestHeadroomFollowsTheCable: with auto a switch grows its headroom for a cable that becomes longer while the fabric
+// works. It keeps the headroom when the cable becomes shorter, because frames on it still arrive.
 func TestHeadroomFollowsTheCable(t *testing.T) {
 	for _, c := range []struct {
 		headroom units.Bytes

@@ -276,7 +276,7 @@ func (l *lab) at(when vtime.Time, fault func() error) {
 // lost returns the number of frames lost to faults for a reason.
 func (l *lab) lost(why Loss) int64 { return l.Lost()[why].Frames }
 
-// timeout has flows repair what is lost.
+// timeout makes flows repair losses by a retransmission timeout.
 func timeout(after vtime.Time) func(*switchagent.Settings, *hostagent.Settings) {
 	return func(_ *switchagent.Settings, h *hostagent.Settings) { h.RetransmitTimeout = after }
 }

@@ -96,8 +96,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 	}
 }
 
-// TestPausesAreReadAsByThePipeline: whatever frame arrives at a port, what the engine takes it for is what the pipeline
-// does.
+// TestPausesAreReadAsByThePipeline: the engine classifies every frame that arrives at a port like the pipeline.
 func TestPausesAreReadAsByThePipeline(t *testing.T) {
 	plan, err := topologies.Parse("lab.yaml", []byte("rate: 25Gbps\ndelay: 1us\nstar: {hosts: 2}"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestGoBackN: what a lossy queue drops is asked for again and arrives in order, each byte once; no invariant is
+// TestGoBackN: packets dropped by a lossy queue are retransmitted and arrive in order, each byte once; no invariant is
 // broken.
 func TestGoBackN(t *testing.T) {
 	const size = 300_000

@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestThresholdsAct: at no moment does a port at or above XOFF go without PAUSE, or one at or below XON keep its peer
-// paused, however many others are; with a fixed threshold and with one that follows the free buffer.
+// TestThresholdsAct: at no time is a port at or above XOFF without PAUSE, or does one at or below XON keep its peer
+// paused, whatever the number of others; with a fixed threshold and with one that follows the free buffer.
 func TestThresholdsAct(t *testing.T) {
 	for name, pfc := range map[string]switchagent.PFC{
 		"static":  {XOFF: 60_000, XON: 40_000},

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSelectiveRepeat: of what a lossy queue drops, each packet goes again once, and no other: with the queue's drops
-// known by their PSNs from the wire, what left the host twice is what was dropped. Every byte is placed once, and no
+// TestSelectiveRepeat: each packet dropped by a lossy queue is retransmitted once, and no other packet is. The test
+// compares the packets sent twice with the drops, whose PSNs it knows from the wire. Every byte is placed once, and no
 // invariant is broken.
 func TestSelectiveRepeat(t *testing.T) {
 	const size = 300_000

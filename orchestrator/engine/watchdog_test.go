@@ -31,8 +31,8 @@ func storms(dog switchagent.Watchdog) func(*switchagent.Settings, *hostagent.Set
 // stormAt returns when the switch notices an injected storm that starts at 100 us: at the arrival of its first PAUSE.
 const stormAt = 100*vtime.Microsecond + (60+24)*200 + vtime.Microsecond
 
-// TestInjectedStorm: a host's PAUSEs stop what is for it and, through its switches, what is for others; when they end
-// all goes on after the last has run out.
+// TestInjectedStorm: a host's PAUSEs stop its own frames and, through its switches, frames for others. When the PAUSEs
+// end, traffic continues after the last has expired.
 func TestInjectedStorm(t *testing.T) {
 	l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
 	to, victim := l.send("h0", "h2", 2_000_000, 0, 20*units.Gbps), l.send("h1", "h3", 2_000_000, 0, 20*units.Gbps)
@@ -226,8 +226,8 @@ func TestNoCycle(t *testing.T) {
 	}
 }
 
-// TestInjectedStormBeforeRun: an injected storm may begin before the fabric first runs. It is then the one that begins
-// at time 0.
+// TestInjectedStormBeforeRun: an injected storm that starts before the fabric first runs equals one that starts at time
+// 0.
 func TestInjectedStormBeforeRun(t *testing.T) {
 	begin := func(before bool) *lab {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))
@@ -249,8 +249,8 @@ func TestInjectedStormBeforeRun(t *testing.T) {
 	}
 }
 
-// TestNothingAfterTheEnd: a drained run ends with its last frame, and what the watchdog would have done later has not
-// happened, though some partitions have been driven beyond.
+// TestNothingAfterTheEnd: a drained run ends with its last frame. Later actions of the watchdog have not happened, even
+// if some partitions have been driven beyond that time.
 func TestNothingAfterTheEnd(t *testing.T) {
 	run := func(restore vtime.Time, one bool) *lab {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{

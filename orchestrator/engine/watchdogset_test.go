@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestSetWatchdog: a watchdog that is switched on during a storm finds it, as its queue has been paused for long
-// enough; switched off, it lets the queue go, and the switch pauses again what it is told to pause.
+// TestSetWatchdog: a watchdog that is switched on during a storm detects it, because its queue has been paused for long
+// enough. Switched off, it releases the queue, and the switch obeys PAUSE again.
 func TestSetWatchdog(t *testing.T) {
 	for _, forward := range []bool{false, true} {
 		l := newFaultLab(t, chainFabric, storms(switchagent.Watchdog{}))

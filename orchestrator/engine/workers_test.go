@@ -70,8 +70,8 @@ type workersCase struct {
 	plane      string
 }
 
-// TestWorkersChangeNothing: a run by several workers comes to what it comes to by one, in all that can be seen of it,
-// and in the order in which observers are told.
+// TestWorkersChangeNothing: a run with several workers equals one with a single worker, in all visible results and in
+// the order of the observers' calls.
 func TestWorkersChangeNothing(t *testing.T) {
 	controllers := []string{"dcqcn", "dcon", "pcn", "lstm-pid", "hpcc", "swift", "dcqcn+tcd"}
 	cases, several := uint64(28), []int{2, 3, 8}
@@ -240,8 +240,8 @@ func (c *workersCase) addFlows(t *testing.T, e *Engine, spec *cc.Spec, random *r
 	}
 }
 
-// addOperations adds traffic that waits: computes, some of them on units, and messages, each waiting for some of those
-// before at its host.
+// addOperations adds dependent traffic: computes, some of them on units, and messages, each waiting for some earlier
+// operations of its host.
 func (c *workersCase) addOperations(t *testing.T, e *Engine, spec *cc.Spec) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(c.seed, 9))
@@ -333,8 +333,8 @@ func (f *faulty) OnAck(s *cc.Sample) {
 	f.Controller.OnAck(s)
 }
 
-// TestWorkerPanic: a congestion control that panics is named by several workers as by one, and so is one that panics as
-// it is made. Where several do at once it is that of the first partition.
+// TestWorkerPanic: several workers report a congestion control that panics in a call or at construction like a single
+// worker. If several panic at once, they report the one of the first partition.
 func TestWorkerPanic(t *testing.T) {
 	for _, making := range []bool{false, true} {
 		var want *PanicError

@@ -283,7 +283,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestRefused: what is no image for this machine is refused with what to do, and nothing of it stays.
+// TestRefused: a file that is no image for this machine is refused with a remedy, and leaves nothing in the cache.
 func TestRefused(t *testing.T) {
 	testenv.NeedRoot(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -401,7 +401,7 @@ cat usr/lib/same usr/set && python3 -c 'import os; print(os.getxattr("usr/set", 
 	}
 }
 
-// TestKilled: what a process that was killed had not finished goes with the next that unpacks.
+// TestKilled: the next unpacking removes the unfinished folders of a killed process.
 func TestKilled(t *testing.T) {
 	testenv.NeedRoot(t)
 	cache := t.TempDir()

@@ -102,7 +102,7 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// inRole plays a role in another process, and is what it printed.
+// inRole runs a role in another process, and returns its output.
 func inRole(t *testing.T, role string) string {
 	t.Helper()
 	c := exec.Command("/proc/self/exe", "-test.run=^TestRole$", "-test.v")

@@ -147,8 +147,8 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-// TestFailedBuildLeaksNothing: a fabric that cannot be built takes down what it had built. The interface name is
-// refused by the kernel.
+// TestFailedBuildLeaksNothing: a fabric that cannot be built removes the parts already built. The kernel rejects the
+// interface name.
 func TestFailedBuildLeaksNothing(t *testing.T) {
 	plan := rootPlan(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}")
 	for _, break_ := range []func(){

@@ -129,7 +129,7 @@ func (p *egressChecked) Process(in int, f *frame.Frame) error {
 	return nil
 }
 
-// TestEgressBefore: what is kept before a pass is all that any egress pipeline writes.
+// TestEgressBefore: the registers kept before a pass are all that any egress pipeline writes.
 func TestEgressBefore(t *testing.T) {
 	for name, set := range map[string]func(s *switchagent.Settings){
 		"red": func(s *switchagent.Settings) { s.ECN.KMin, s.ECN.KMax, s.ECN.PMax = 1000, 100_000, 0.5 },
@@ -176,8 +176,8 @@ func TestEgressBefore(t *testing.T) {
 	}
 }
 
-// TestAils: what is said of frames that do not get through is what is wrong with the interface.
-func TestAils(t *testing.T) {
+// TestObstacle: the error about frames that do not pass a port names the problem of its interface.
+func TestObstacle(t *testing.T) {
 	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 3}", rigOptions{})
 	port := l.port("s0", "h0")
 	fabric, name := l.plane.Fabric(), l.plan.Ports[port].Name

@@ -10,8 +10,8 @@ import (
 	"github.com/pausenet/pausenet/internal/wire"
 )
 
-// TestTapOfAQuietWire: what leaves by a port goes through the same interface as what is on the wire into it; a tap must
-// neither show it nor lose the wire's few frames to it.
+// TestTapOfAQuietWire: frames that leave by a port pass the same interface as frames on the wire into it. A tap must
+// neither show them nor lose the wire's few frames because of them.
 func TestTapOfAQuietWire(t *testing.T) {
 	const packets = 3000
 	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}",

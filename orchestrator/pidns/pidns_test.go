@@ -240,7 +240,7 @@ func capabilitiesIn(t *testing.T, status, set string) Capabilities {
 	return p
 }
 
-// TestMounts: what is mounted where programs are does not get out, their /proc is not the machine's, and their first
+// TestMounts: mounts of programs do not propagate to the machine, their /proc is not the machine's, and their first
 // process has no network.
 func TestMounts(t *testing.T) {
 	n := namespace(t)
@@ -316,8 +316,8 @@ func TestRole(t *testing.T) {
 	t.Fatal(in(n, cmd, cmd.Wait))
 }
 
-// TestKilled: with the process that made a namespace all ends in it, also if the namespace init is stopped; with
-// another that runs a program in it, that program.
+// TestKilled: if the process that made a namespace is killed, all programs in it end, even if the namespace init is
+// stopped. If another process that runs a program in it is killed, only that program ends.
 func TestKilled(t *testing.T) {
 	n := namespace(t)
 	for _, c := range []struct {

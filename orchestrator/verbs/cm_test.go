@@ -24,7 +24,7 @@ func event(fd int) int {
 	return int(binary.NativeEndian.Uint64(b[:]))
 }
 
-// drive has an engine do what is due until a time.
+// drive makes an engine execute all events up to a time.
 func drive(t *testing.T, e *engine.Engine, until vtime.Time) {
 	t.Helper()
 	for at := e.Next(); at <= until; at = e.Next() {

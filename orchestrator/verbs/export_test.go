@@ -115,7 +115,7 @@ func (c *Connection) Events(t testing.TB) (handle uint64, fd int) {
 	return r.words[0], r.files[0]
 }
 
-// Ask does a request as the server would, and closes what comes back.
+// Ask executes a request like the server, and closes the files of the reply.
 func (c *Connection) Ask(files []int, words ...uint64) (status unix.Errno, answered []uint64) {
 	r := c.answer(&request{words: putWords(nil, words...)}, &files)
 	closeAll(files)

@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// TestWithLibrary puts a folder before those that a program looks for libraries in, once.
+// TestWithLibrary: a folder comes before a program's other library folders, once.
 func TestWithLibrary(t *testing.T) {
 	for _, k := range []struct{ before, after string }{
 		{"", "A=1 LD_LIBRARY_PATH=/v"},
@@ -27,7 +27,7 @@ func TestWithLibrary(t *testing.T) {
 	}
 }
 
-// TestPrecede puts a folder before those that an image and the topology name, and nowhere where neither names one.
+// TestPrecede: a folder comes before those of an image and the topology, and is not added if neither names one.
 func TestPrecede(t *testing.T) {
 	environment := []string{"LD_LIBRARY_PATH=/image", "A=LD_LIBRARY_PATH=/x", "LD_LIBRARY_PATH=/own:/v"}
 	if precede(environment, "/v"); !slices.Equal(environment,

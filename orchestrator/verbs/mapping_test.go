@@ -16,7 +16,8 @@ import (
 
 var initialised = [64]byte{1} // lies in a private mapping of this test's file
 
-// TestRegionMapping registers memory of each kind: what a file server could keep the engine waiting for is refused.
+// TestRegionMapping registers memory of each kind: memory for which a file server could keep the engine waiting is
+// refused.
 func TestRegionMapping(t *testing.T) {
 	_, server := idle(t, small(t))
 	c := server.Program(t, 0)

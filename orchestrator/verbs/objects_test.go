@@ -159,7 +159,7 @@ func TestMemoryOfNamespaces(t *testing.T) {
 	}
 }
 
-// TestRing fills a completion queue whose program lies about what it has read.
+// TestRing fills a completion queue whose program reports a wrong read position.
 func TestRing(t *testing.T) {
 	s, err := newShared("test", ringHeader+16*ringEntry)
 	if err != nil {

@@ -56,8 +56,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestPace: virtual time goes more slowly once two spans in a row had too much that was late, and not for a hiccup, for
-// what is next to nothing, or while all is in time.
+// TestPace: virtual time slows down once two spans in a row had too many late events. It does not for a single span,
+// for a few events, or while all events are on time.
 func TestPace(t *testing.T) {
 	const late = vtime.Microsecond + 1
 	for name, c := range map[string]struct {
@@ -109,7 +109,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestRoundSlowdown: a slow-down is rounded up by a third at most, and one that is round stays as it is.
+// TestRoundSlowdown: a slow-down is rounded up by at most a third, and a round one is unchanged.
 func TestRoundSlowdown(t *testing.T) {
 	for least, want := range map[float64]float64{
 		0: 1, 0.3: 1, 1: 1, 1.1: 1.2, 2.2: 2.5, 8.1: 10, 112: 120, 120: 120,

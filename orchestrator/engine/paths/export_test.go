@@ -1,6 +1,6 @@
 package paths
 
-// What tests compare with the pipelines and with HPCC's simulator.
+// Exports for tests that compare with the pipelines and with HPCC's simulator.
 var (
 	ECMPHash = ecmpHash
 	HPCCHash = hpccHash

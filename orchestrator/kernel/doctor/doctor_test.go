@@ -58,7 +58,7 @@ func TestPatient(t *testing.T) {
 	fmt.Println("works", d.Works)
 }
 
-// TestWithoutPrivileges: a user without them is told what is missing, and nothing else is tried.
+// TestWithoutPrivileges: without privileges, the result names what is missing, and no other check runs.
 func TestWithoutPrivileges(t *testing.T) {
 	testenv.NeedRoot(t)
 	c := exec.Command("/proc/self/exe", "-test.run=^TestPatient$", "-test.v")
