@@ -189,7 +189,8 @@ func (v *Value) Mappings(example string) []*Value {
 	return mappings
 }
 
-// Mapping is a mapping as a decoder reads it. Each key the decoder asks for becomes a known one; Done reports the rest:
+// Mapping represents a mapping during decoding. Each key that the decoder gets becomes a known one; Done reports the
+// others as unknown:
 //
 //	m := v.Mapping()
 //	m.Get("buffer").Bytes(&s.Buffer)

@@ -25,7 +25,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// poison is HTML that must be text on a page: in an element, and in an attribute's value.
+// poison holds HTML that must be text on a page: in an element, and in an attribute's value.
 const poison = `<evil a="b">'`
 
 // poisoned appends poison to every string of a value, also in the keys of maps, and returns their number.
