@@ -1,5 +1,5 @@
-// Package experiments runs scenarios from Go and reads their results. Its subpackages do the same with more control:
-// scenario reads scenarios, runner runs one, measure has its numbers, sweep and suite run many. See the examples.
+// Package experiments runs scenarios from Go and reads their results. Its subpackages give more control: scenario reads
+// scenarios, runner runs one, measure computes its numbers, and sweep and suite run many. See the examples.
 package experiments
 
 import (

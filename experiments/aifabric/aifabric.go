@@ -1,10 +1,10 @@
-// Package aifabric does the tests of the IETF draft on benchmarking AI training fabrics
-// (draft-calabria-bmwg-ai-fabric-training-bench) that a fabric model can answer. A test is scenarios, run as any other,
-// and values that are read from what the runs left: table.go has all of them, and scenarios the files. Nothing here
-// builds a fabric or knows a scenario by its name.
+// Package aifabric runs the tests of the IETF draft on benchmarking AI training fabrics
+// (draft-calabria-bmwg-ai-fabric-training-bench) that a fabric model can answer. A test consists of scenarios,
+// and of values computed from the files of their runs: table.go lists the tests, and the folder scenarios has the
+// scenarios. The package builds no fabric and knows no scenario by its name.
 //
-// The draft sets no acceptance criteria, and forbids to make some of its reference values. So a verdict here says where
-// a value lies, and is never one on a fabric.
+// The draft sets no acceptance criteria, and forbids some reference values. So a verdict here tells whether a value is
+// within its bound. It does not judge a fabric.
 package aifabric
 
 import (

@@ -1,5 +1,6 @@
-// Package bench measures this machine with pausenet: what a packet-hop costs on both planes and on fabrics of any size,
-// what whole runs take, how the program starts and how fabrics come up. It is what docs/performance.md is made of.
+// Package bench measures this machine with pausenet: the cost of a packet-hop on both planes and on fabrics of any
+// size, the cost of whole runs, and the time in which the program starts and fabrics come up. docs/performance.md shows
+// its results.
 package bench
 
 import (

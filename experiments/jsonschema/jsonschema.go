@@ -2,7 +2,7 @@
 // editors complete keys, show their meaning and mark mistakes. pausenet validate also checks names and the relations
 // between keys, which a schema cannot express.
 //
-// The schemas are made from the tables of keys (package keys) by which these files are read.
+// The schemas are derived from the tables of keys (package keys) that the readers of these files use.
 package jsonschema
 
 import (

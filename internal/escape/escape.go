@@ -1,5 +1,5 @@
-// Package escape shows texts that others have written, such as names of files, where a terminal, a table or a
-// spreadsheet would obey them. All of it is in escape.go.
+// Package escape makes texts of others, such as names of files, safe to show: a terminal, a table or a spreadsheet
+// might otherwise obey them. All of it is in escape.go.
 package escape
 
 import (

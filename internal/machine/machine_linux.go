@@ -1,4 +1,4 @@
-// Package machine says what the operating system is, and what of it this process has used.
+// Package machine describes the operating system, and the resources that this process has used.
 package machine
 
 import (

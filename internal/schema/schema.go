@@ -1,6 +1,6 @@
-// Package schema declares what users may set: the kind of a value, its default, its bounds and what it means. The
-// constants of congestion controls (package hostagent/cc) and the settings of switches, hosts and faults (package
-// settings) are declared by it.
+// Package schema declares parameters that users may set: the kind of a value, its default, its bounds and its meaning.
+// The constants of congestion controls (package hostagent/cc) and the settings of switches, hosts and faults (package
+// settings) use it.
 package schema
 
 import "fmt"

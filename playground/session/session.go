@@ -1,6 +1,6 @@
-// Package session is what the page of the playground asks for: check a scenario, run it, and say what came of it. What
-// it is given and gives is text and values that have a form in JSON. It writes files into the working directory, which
-// in a browser is in memory.
+// Package session serves the requests of the playground's page: check a scenario, run it, and return the results.
+// Arguments and results are text, and values with a JSON form. It writes files into the working directory, which a
+// browser keeps in memory.
 package session
 
 import (

@@ -1,6 +1,6 @@
-// Package estimate predicts what runs of a scenario cost before they are made: packet-hops, memory, files and
-// processor time. It follows no queue and no congestion control, so it is a rough upper estimate: a flow is taken to
-// send at line rate, shared with the other flows of its two hosts.
+// Package estimate predicts the cost of a scenario's runs before they start: packet-hops, memory, files and processor
+// time. It simulates no queue and no congestion control, so it is a rough upper estimate: it assumes that a flow sends
+// at line rate, shared with the other flows of its two hosts.
 package estimate
 
 import (

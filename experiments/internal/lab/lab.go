@@ -1,4 +1,4 @@
-// Package lab has what tests of several packages run: small scenarios as text, and numbers worked out by hand.
+// Package lab provides small scenarios as text, and numbers computed by hand, for tests of several packages.
 package lab
 
 import (

@@ -1,9 +1,9 @@
-// Package view shows runs in a browser: a page that plays them again, from a server of this process for this machine
-// alone (Serve), or as one file that needs none (Export). What it plays is package replay's. The same page shows live
-// fabrics (ListenLive), fed by package liveview.
+// Package view shows runs in a browser. Its page replays them, from a server in this process for this machine only
+// (Serve), or as one file that needs no server (Export). Package replay provides the data. The same page shows live
+// fabrics (ListenLive), with data from package liveview.
 //
-// The page is page/index.html, page/view.css and ES modules, which esbuild has bundled, with uPlot, into bundle/view.js
-// and bundle/view.css: make pages.
+// The page consists of page/index.html, page/view.css and ES modules. "make pages" bundles them by esbuild, with uPlot,
+// into bundle/view.js and bundle/view.css.
 package view
 
 import (

@@ -1,9 +1,9 @@
 // Package parquet writes tables of results as Apache Parquet files, which pandas, Polars, DuckDB, Spark and R read
-// several times quicker than CSV, with the types of their columns.
+// several times faster than CSV, with the types of their columns.
 //
 // A file has the rows and columns of a CSV file, in its order: whole numbers as INT64, other numbers as DOUBLE, texts
-// as STRING. What is empty there is null in a column of numbers, and an empty text in one of texts. It is made of the
-// CSV file when that is written, and equal ones give equal bytes.
+// as STRING. An empty field becomes null in a column of numbers, and an empty text in a column of texts. The Parquet
+// file is made from the written CSV file; equal CSV files give equal bytes.
 package parquet
 
 import (

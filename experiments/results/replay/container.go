@@ -1,4 +1,4 @@
-// Package replay makes of a run's folder what a page needs to play the run again: one file of columns, compressed.
+// Package replay converts a run's folder to a replay for a page: one compressed file of columns.
 //
 // A container, the format of that file and of a run's record.bin, is gzip of
 //
@@ -8,7 +8,7 @@
 //	columns                  one after the other
 //
 // A column is rows of whole numbers, such as a row for each port with a number for each sample. A row is its count of
-// numbers as a varint (unsigned LEB128, as encoding/binary has it) and the differences between neighbours, the first
+// numbers as a varint (unsigned LEB128, as in encoding/binary) and the differences between neighbours, the first
 // from 0: each as a varint of its zigzag form, or, where n neighbours in a row are equal, 0 and the varint n-1.
 package replay
 

@@ -1,4 +1,4 @@
-// Package why says where the time of a run's flows went, and why, from what the run has recorded (run --why).
+// Package why explains where the time of a run's flows went, from the run's record (run --why).
 package why
 
 import (

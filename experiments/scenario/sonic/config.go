@@ -1,8 +1,8 @@
-// Package sonic reads the buffer, PFC and ECN settings of a SONiC switch's config_db.json, as the fields are documented
-// in sonic-buildimage (src/sonic-yang-models/doc/Configuration.md), and writes a scenario of a switch that has them.
+// Package sonic reads the buffer, PFC and ECN settings of a SONiC switch's config_db.json, as documented in
+// sonic-buildimage (src/sonic-yang-models/doc/Configuration.md), and writes a scenario with such a switch.
 //
 //   - The file: config.go (tables and fields), lookup.go (pg_profile_lookup.ini).
-//   - What it means here: switch.go (one group of ports' settings), scenario.go (the text).
+//   - Its meaning here: switch.go (the settings of a group of ports), scenario.go (the text).
 package sonic
 
 import (

@@ -1,8 +1,8 @@
-// Package collective has the algorithms of collective operations as graphs of messages (package steps). It is pure.
+// Package collective implements algorithms of collective operations as graphs of messages (package steps). It is pure.
 //
-// What a collective's size is, and what makes a bus bandwidth of its bandwidth, is as nccl-tests have it
-// (doc/PERFORMANCE.md): of all-reduce and broadcast the bytes of a rank's buffer, of all-gather what each rank has in
-// the end, of reduce-scatter and all-to-all what each rank has at first. To reduce takes no time of its own.
+// nccl-tests define the size of a collective, and the factor between its algorithm bandwidth and its bus bandwidth
+// (doc/PERFORMANCE.md). For all-reduce and broadcast the size is that of a rank's buffer, for all-gather that of a
+// rank's result, for reduce-scatter and all-to-all that of a rank's input. Reduction takes no time.
 //
 // The algorithms:
 //
@@ -10,16 +10,14 @@
 //     steps of reduce-scatter, and n-1 of all-gather, each to the next rank. A broadcast goes along the ring. An
 //     all-to-all has n-1 rounds, the k-th to rank + k (the pairwise exchange of Thakur, Rabenseifner and Gropp).
 //   - halving-doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-//     IJHPCA 2005:
-//     reduce-scatter by recursive vector halving and distance halving, all-gather by recursive doubling; a broadcast is
-//     a binomial scatter and that
-//     all-gather (van de Geijn's). For 2^k ranks.
+//     IJHPCA 2005: reduce-scatter by recursive vector halving and distance halving, all-gather by recursive doubling. A
+//     broadcast is a binomial scatter followed by that all-gather (van de Geijn's). For 2^k ranks.
 //   - tree: a reduction up two binary trees, each of half the data, and a broadcast down, in a pipeline of chunks
 //     (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
 //     Computing 2009). An all-reduce has the trees of NCCL.
 //   - direct: every rank to every other at once.
 //   - hierarchical: in groups, then between the ranks of one position in all groups, by rings (Cho et al.,
-//     "BlueConnect", MLSys 2019); an all-to-all is direct in both, as NCCL's PXN has it.
+//     "BlueConnect", MLSys 2019). An all-to-all is direct in both, as in NCCL's PXN.
 package collective
 
 import (

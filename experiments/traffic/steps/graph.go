@@ -1,6 +1,6 @@
-// Package steps has graphs of operations: what ranks send, receive and compute, each once others of the same rank have
-// happened, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP 2009); and it reads
-// such graphs from files: GOAL's text and binary form, Chakra's execution traces, and tables of messages. It is pure.
+// Package steps represents graphs of operations: sends, receives and computes of ranks, each of which waits for events
+// of others of the same rank, as in GOAL (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", ICPP
+// 2009). It reads such graphs from GOAL files, as text or binary. It is pure.
 package steps
 
 import (

@@ -1,7 +1,8 @@
-// Package workload makes flows: sizes from empirical distributions, arrivals, and who sends to whom. It is pure: what
-// comes out depends on the parameters and the seed alone, on every machine down to the last bit. So floating-point
-// operations that a compiler may fuse into one with a single rounding (x*y + z, on arm64 and others) are kept apart by
-// conversions, and no function of package math is used that has an assembly version of its own somewhere.
+// Package workload generates flows: sizes from empirical distributions, arrival times, and pairs of hosts. It is pure:
+// its results depend only on the parameters and the seed, and are equal on every machine down to the last bit. For that
+// reason, conversions separate floating-point operations that a compiler might fuse into one with a single rounding
+// (x*y + z, on arm64 and others), and the package uses no function of package math that has an assembly version on some
+// machine.
 package workload
 
 import (

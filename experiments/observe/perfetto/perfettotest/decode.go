@@ -1,5 +1,5 @@
-// Package perfettotest reads traces with Google's protobuf library, by the fields that Perfetto's .proto files state:
-// for tests of what writes them.
+// Package perfettotest reads traces with Google's protobuf library, by the fields in Perfetto's .proto files. Tests use
+// it to check written traces.
 package perfettotest
 
 import (

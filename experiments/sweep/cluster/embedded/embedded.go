@@ -1,5 +1,5 @@
-// Package embedded starts the NATS server of a sweep's coordinator. It is a package of its own because it makes a
-// program 28 % larger.
+// Package embedded starts the NATS server of a sweep's coordinator. It is a separate package because it makes a program
+// 28 % larger.
 package embedded
 
 import (
