@@ -172,6 +172,9 @@ func (p *progress) tick() {
 	for i, name := range p.running {
 		names[i] = path.Base(name)
 	}
-	p.print(fmt.Sprintf("%v: %d packages done, running: %s\n", now.Sub(p.start).Round(time.Second), p.ended,
-		strings.Join(names, ", ")))
+	doing := "compiling"
+	if len(names) > 0 {
+		doing = "running: " + strings.Join(names, ", ")
+	}
+	p.print(fmt.Sprintf("%v: %d packages done, %s\n", now.Sub(p.start).Round(time.Second), p.ended, doing))
 }

@@ -62,14 +62,14 @@ func TestProgressNamesRunningPackages(t *testing.T) {
 	p := newProgress(&out, func() time.Time { return now })
 	for at := range 25 {
 		now = time.Unix(int64(at), 0)
-		if at == 2 {
+		if at == 12 {
 			if err := p.read(strings.NewReader(events[:strings.Index(events, "{\"Action\":\"output")])); err != nil {
 				t.Fatal(err)
 			}
 		}
 		p.tick()
 	}
-	const want = "building the test programs\n10s: 0 packages done, running: good, bad\n" +
+	const want = "building the test programs\n10s: 0 packages done, compiling\n" +
 		"20s: 0 packages done, running: good, bad\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
