@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/analysis/estimate"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/machine"
-	"github.com/pausenet/pausenet/units"
 )
 
 func newEstimateCommand() *cobra.Command {
@@ -75,15 +75,18 @@ func writeEstimate(w io.Writer, s *scenario.Scenario, runs []*estimate.Run, hop 
 	lines := [][]string{{"run", "packet-hops", "processor time", "memory", "ports.csv, at most"}}
 	for _, r := range runs {
 		lines = append(lines, []string{
-			r.Controller, rounded(float64(r.Hops)), seconds(r.Seconds), bytesText(r.Memory), bytesText(r.PortsTable),
+			r.Controller, rounded(float64(r.Hops)), seconds(r.Seconds), sizeText(r.Memory), sizeText(r.PortsTable),
 		})
 	}
 	writeColumns(w, lines, 1)
 	fmt.Fprintf(w, "\n  one processor; %.0f ns a hop in a small fabric on this machine\n", hop*1e9)
 	if free := machine.AvailableMemory(); free > 0 {
-		fmt.Fprintf(w, "  memory available here: %s\n", bytesText(free))
+		fmt.Fprintf(w, "  memory available here: %s\n", sizeText(free))
 	}
 }
+
+// sizeText formats a number of bytes with three digits: "2.29 GB".
+func sizeText(n int64) string { return measure.KindSize.Text(float64(n)) }
 
 // rounded formats a large number with three digits: "105 M".
 func rounded(v float64) string {
@@ -111,12 +114,6 @@ func seconds(v float64) string {
 	return fmt.Sprintf("%.0f h", v/3600)
 }
 
-// bytesText formats a size with two or three digits: "2.3 GB".
-func bytesText(n int64) string {
-	u := units.Largest(units.Sizes, float64(n))
-	return fmt.Sprintf("%.3g %s", float64(n)/float64(u.Size), u.Name)
-}
-
 // memoryWarning warns if so many runs at a time may not fit into the machine's memory.
 func memoryWarning(s *scenario.Scenario, runs int) []string {
 	needed, free := estimate.Memory(s)*int64(runs), machine.AvailableMemory()
@@ -127,6 +124,6 @@ func memoryWarning(s *scenario.Scenario, runs int) []string {
 	if runs > 1 {
 		what = fmt.Sprintf("%d runs at a time (--jobs) need", runs)
 	}
-	return []string{fmt.Sprintf("%s about %s of memory, and %s are available: it may be killed", what, bytesText(needed),
-		bytesText(free))}
+	return []string{fmt.Sprintf("%s about %s of memory, and %s are available: the system may kill the program", what,
+		sizeText(needed), sizeText(free))}
 }

@@ -19,10 +19,7 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 	stored := map[string]int32{}
 	var key []byte
 	store := func(ports []PortID) int32 {
-		key = key[:0]
-		for _, id := range ports {
-			key = binary.LittleEndian.AppendUint32(key, uint32(id))
-		}
+		key = appendKey(key[:0], ports)
 		g, ok := stored[string(key)]
 		if !ok {
 			g = int32(len(r.Groups))
@@ -71,7 +68,7 @@ func (p *Plan) RoutesOver(usable func(PortID) bool) Routes {
 		}
 		own := links[first[start]:first[start+1]]
 		beside := neighboursOf(own)
-		key := neighbourKey(beside)
+		key := string(appendKey(nil, beside))
 		if model, found := alike[key]; found {
 			for sw := range p.Switch {
 				set(int32(sw), r.ToLeaf[sw*r.Leaves+model.leaf])
@@ -137,13 +134,12 @@ func neighboursOf(links []fabricLink) (all []int32) {
 	return slices.Compact(all)
 }
 
-// neighbourKey returns a key that only equal lists have.
-func neighbourKey(all []int32) string {
-	var key []byte
-	for _, sw := range all {
-		key = binary.LittleEndian.AppendUint32(key, uint32(sw))
+// appendKey appends the bytes of a list, which no other list has.
+func appendKey[ID ~int | ~int32](key []byte, all []ID) []byte {
+	for _, id := range all {
+		key = binary.LittleEndian.AppendUint32(key, uint32(id))
 	}
-	return string(key)
+	return key
 }
 
 // portsTo returns the ports of the links to a switch; -1: to any.

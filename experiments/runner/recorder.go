@@ -71,7 +71,7 @@ type portPause struct {
 func newRecorder(s *scenario.Scenario, workers int) *recorder {
 	order := byStart(s.Flows)
 	r := &recorder{
-		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.Sample.Ports,
+		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.SampledPorts(),
 		tallies: map[tallied]*tally{},
 		rtt:     newRTTRecorders(workers), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s),
@@ -81,11 +81,6 @@ func newRecorder(s *scenario.Scenario, workers int) *recorder {
 		return starting{flows: s.Flows, order: order, of: of, started: &r.started}
 	}
 	r.fairness.waiting.started, r.lowest.waiting.started = &r.started, &r.started
-	if len(r.ports) == 0 {
-		for _, id := range s.Topology.Switch {
-			r.ports = append(r.ports, s.Topology.Nodes[id].Ports...)
-		}
-	}
 	if len(s.Sample.Flows) > 0 {
 		r.sampled = map[string]bool{}
 		for _, tag := range s.Sample.Flows {

@@ -86,6 +86,18 @@ type Flow struct {
 	hpccPort uint32 // for a flow from a file of HPCC's simulator: 1 + its destination port
 }
 
+// SampledPorts returns the ports that a run samples: those of Sample, or every switch port.
+func (s *Scenario) SampledPorts() []topologies.PortID {
+	if len(s.Sample.Ports) > 0 {
+		return s.Sample.Ports
+	}
+	var all []topologies.PortID
+	for _, id := range s.Topology.Switch {
+		all = append(all, s.Topology.Nodes[id].Ports...)
+	}
+	return all
+}
+
 // Waits reports whether the flow starts after others of its workload instead of at a time.
 func (f *Flow) Waits() bool { return f.Start == vtime.Never }
 

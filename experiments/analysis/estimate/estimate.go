@@ -92,16 +92,10 @@ func Memory(s *scenario.Scenario) int64 {
 
 // rows returns the number of rows of ports.csv, up to the scenario's duration.
 func rows(s *scenario.Scenario) int64 {
-	ports := len(s.Sample.Ports)
-	if ports == 0 {
-		for _, sw := range s.Topology.Switch {
-			ports += len(s.Topology.Nodes[sw].Ports)
-		}
-	}
 	if s.Sample.Interval == 0 {
 		return 0
 	}
-	return (int64(s.Duration/s.Sample.Interval) + 1) * int64(ports) * int64(bits.OnesCount8(s.DataPriorities()))
+	return (int64(s.Duration/s.Sample.Interval) + 1) * int64(len(s.SampledPorts())) * int64(bits.OnesCount8(s.DataPriorities()))
 }
 
 // most returns the payload bytes that a flow sends if it has its path to itself.
