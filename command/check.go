@@ -149,7 +149,7 @@ type headroomKind struct {
 	Verdict   verdict    `json:"verdict"`
 	// bytes by the formula of SONiC's buffermgrd, for a switch with cells
 	SONiC int64 `json:"sonic_bytes,omitempty"`
-	// Unpaused is true if hosts send ACK, NAK and CNP of a lossless priority while it is paused.
+	// Unpaused reports whether hosts send ACK, NAK and CNP of a lossless priority while it is paused.
 	Unpaused bool `json:"unpaused,omitempty"`
 	// the fault that changes the cable; absent if the cable has these properties from the start
 	Fault string        `json:"fault,omitempty"`

@@ -63,7 +63,7 @@ func (e *Entries) bytes() (sum uint64) {
 // Load loads the pipelines and makes their tables.
 func Load(n ebpf.Sizes) (*Pipelines, error) { return LoadOn(newTranslation(), n) }
 
-// LoadOn is like Load, on the given machine. It closes the machine if there is an error.
+// LoadOn loads the pipelines as Load does, but on the given machine. It closes the machine after an error.
 func LoadOn(machine Machine, n ebpf.Sizes) (*Pipelines, error) {
 	p := &Pipelines{Slot: &Slot{machine: machine}, State: ebpf.State{Features: n.Features}}
 	if err := p.makeTables(n); err != nil {

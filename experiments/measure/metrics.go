@@ -15,7 +15,7 @@ type Metric struct {
 	Name  string // in scenario files
 	Label string // name for people in the terminal, in reports and on pages
 	Kind  Kind
-	// OfRun is true if the figure describes the whole run instead of a set of flows.
+	// OfRun reports whether the figure describes the whole run instead of a set of flows.
 	OfRun bool
 	// Tag restricts the figure to flows of this tag; empty: the figure covers all flows, or the whole run.
 	Tag string

@@ -15,7 +15,7 @@ type CollectiveRun struct {
 	Size            int64 // as defined by nccl-tests
 	Factor          float64
 	Iteration       int // iteration of its job
-	// Ended is true if every rank has left it; otherwise the times are not set.
+	// Ended reports whether every rank has left it. If not, the times are not set.
 	Ended bool
 	// Start holds the time when the first rank entered it, Skew how much later the last rank did, and Time how long
 	// after Start the last rank left.

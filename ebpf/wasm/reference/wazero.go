@@ -26,7 +26,7 @@ type machine struct {
 // compilation keeps the machine code: fabrics of one process share it.
 var compilation = sync.OnceValue(wazero.NewCompilationCache)
 
-// Load is like wasm.Load, but runs the pipelines on wazero.
+// Load loads the pipelines as wasm.Load does, and runs them on wazero.
 func Load(n ebpf.Sizes) (*wasm.Pipelines, error) {
 	m := &machine{context: context.Background()}
 	m.runtime = wazero.NewRuntimeWithConfig(m.context, wazero.NewRuntimeConfig().WithCompilationCache(compilation()))
