@@ -174,6 +174,10 @@ results: ## measure the tables of docs/results again that TABLES matches (defaul
 playground: ## build the lab for a browser's tab into bin/playground: serve that folder (python3 -m http.server -d bin/playground)
 	$(GO) run ./playground/site bin/playground
 
+.PHONY: teacher
+teacher: build ## archive solutions and hidden checks of the exercises, which no program contains, as bin/pausenet-teacher.zip
+	bin/pausenet lab teacher experiments/lab/teacher --archive bin/pausenet-teacher.zip
+
 .PHONY: site test-site
 site: playground ## build the documentation's web site, with the playground, into bin/site
 	rm -rf bin/site && cd site && $(GO) tool hugo --panicOnWarning --destination ../bin/site

@@ -35,7 +35,7 @@ change, and checks with points and hints. No root and no network are needed.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabCheckCommand(),
-		newLabGradeCommand(), newLabGradeOneCommand())
+		newLabGradeCommand(), newLabTeacherCommand(), newLabGradeOneCommand())
 	return c
 }
 
@@ -161,6 +161,7 @@ default is the exercise's name. Existing files are not overwritten.`,
 type labCheckFlags struct {
 	exercise string
 	hidden   string
+	teacher  string
 	format   string
 	jobs     int
 }
@@ -193,10 +194,12 @@ The exit code is 0 for full marks, and 1 otherwise.`,
 	flags := c.Flags()
 	flags.StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (default: the one in FOLDER/lab.yaml)")
 	flags.StringVar(&f.hidden, "hidden", "", "a teacher's `folder` with hidden.yaml and its scenarios")
+	flags.StringVar(&f.teacher, "teacher", "", "`folder` or archive of a teacher's material: adds its hidden checks")
 	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at a time")
 	formatFlag(c, &f.format, formatGradescope, formatClassroom)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")
+	c.MarkFlagsMutuallyExclusive("hidden", "teacher")
 	completeNothing(c, "jobs")
 	return c
 }
@@ -221,7 +224,7 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	e, err := lab.LoadFor(name, f.hidden)
+	e, err := lab.LoadFor(name, f.hidden, f.teacher)
 	if err != nil {
 		return badInput(err)
 	}

@@ -85,7 +85,7 @@ func TestGradescope(t *testing.T) {
 		}
 	}
 	must(os.Symlink(self, filepath.Join(root, "source", "pausenet")))
-	must(os.CopyFS(filepath.Join(root, "source", "hidden"), os.DirFS("../experiments/lab/exercises/challenge/hidden")))
+	must(os.CopyFS(filepath.Join(root, "source", "hidden"), os.DirFS("../experiments/lab/teacher/challenge/hidden")))
 	run := func() ([]byte, error) {
 		c := exec.Command("sh", "../examples/gradescope/run_autograder")
 		c.Env = append(os.Environ(), "AUTOGRADER="+root, "TMPDIR="+t.TempDir())
@@ -94,7 +94,7 @@ func TestGradescope(t *testing.T) {
 		data, _ := os.ReadFile(filepath.Join(root, "results", "results.json"))
 		return data, err
 	}
-	source, err := os.ReadFile("../experiments/lab/exercises/challenge/wrong/control.star")
+	source, err := os.ReadFile("../experiments/lab/teacher/challenge/wrong/control.star")
 	must(err)
 	must(os.WriteFile(filepath.Join(root, "submission", "control.star"), source, 0o600))
 	must(os.Symlink(t.TempDir(), filepath.Join(root, "submission", "results")))
@@ -129,7 +129,7 @@ func TestClassroom(t *testing.T) {
 	testenv.WholeScenario(t)
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "pfc")
-	if err := os.CopyFS(folder, os.DirFS("../experiments/lab/exercises/pfc/wrong")); err != nil {
+	if err := os.CopyFS(folder, os.DirFS("../experiments/lab/teacher/pfc/wrong")); err != nil {
 		t.Fatal(err)
 	}
 	for _, problem := range []string{"", "hops: three\n"} {

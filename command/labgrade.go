@@ -40,10 +40,10 @@ const (
 )
 
 type gradeFlags struct {
-	exercise, hidden, out string
-	jobs                  int
-	timeout               time.Duration
-	format                string
+	exercise, hidden, teacher, out string
+	jobs                           int
+	timeout                        time.Duration
+	format                         string
 }
 
 func newLabGradeCommand() *cobra.Command {
@@ -52,8 +52,9 @@ func newLabGradeCommand() *cobra.Command {
 		Use:   "grade SUBMISSIONS",
 		Short: "Grade a class: gradebook, feedback, a page of the class",
 		Long: `Grade each folder in SUBMISSIONS: one submission per student. Each is checked
-in its own process, with limits on steps, events, memory and time. --hidden adds
-the teacher's own scenarios, seeds and checks. grade writes
+in its own process, with limits on steps, events, memory and time. --teacher adds
+the hidden checks of a teacher's material, --hidden those of one folder. grade
+writes
 
   DIR/gradebook.csv    points per student and check
   DIR/class.html       the class side by side, or the leaderboard of a contest
@@ -63,7 +64,7 @@ the teacher's own scenarios, seeds and checks. grade writes
 Grades are the same on any machine and in any order. A submission that exceeds
 --timeout gets no grade and is reported: grade it by hand.`,
 		Example: `  pausenet lab grade submissions --exercise pfc
-  pausenet lab grade submissions --exercise challenge --hidden mine`,
+  pausenet lab grade submissions --exercise challenge --teacher teacher.zip`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -73,12 +74,14 @@ Grades are the same on any machine and in any order. A submission that exceeds
 	flags := c.Flags()
 	flags.StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (required)")
 	flags.StringVar(&f.hidden, "hidden", "", "`folder` with hidden.yaml and its scenarios")
+	flags.StringVar(&f.teacher, "teacher", "", "`folder` or archive of the teacher's material: adds its hidden checks")
 	flags.StringVar(&f.out, "out", "grades", "output `folder`")
 	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of submissions at a time")
 	flags.DurationVar(&f.timeout, "timeout", gradeTime, "wall-clock `time` limit of a submission, as a last resort")
 	formatFlag(c, &f.format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")
+	c.MarkFlagsMutuallyExclusive("hidden", "teacher")
 	completeFolder(c, "out")
 	completeNothing(c, "jobs", "timeout")
 	_ = c.MarkFlagRequired("exercise")
@@ -92,7 +95,7 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 	if f.timeout <= 0 {
 		return badInput(fmt.Errorf("--timeout %v: expected a time above 0", f.timeout))
 	}
-	e, err := lab.LoadFor(f.exercise, f.hidden)
+	e, err := lab.LoadFor(f.exercise, f.hidden, f.teacher)
 	if err != nil {
 		return badInput(err)
 	}
@@ -166,7 +169,7 @@ func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder strin
 			own := filepath.Join(scratch, fmt.Sprint(i))
 			defer os.RemoveAll(own)
 			g, err := f.grade(ctx, &lab.Job{
-				Exercise: f.exercise, Hidden: f.hidden, Folder: filepath.Join(folder, name), Scratch: own, Memory: gradeMemory,
+				Exercise: f.exercise, Hidden: f.hidden, Teacher: f.teacher, Folder: filepath.Join(folder, name), Scratch: own, Memory: gradeMemory,
 				Made: made,
 			})
 			if ctx.Err() != nil {
@@ -268,7 +271,7 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 		return &exitError{exitEnvironment, err}
 	}
 	debug.SetTraceback("none")
-	e, err := lab.LoadFor(job.Exercise, job.Hidden)
+	e, err := lab.LoadFor(job.Exercise, job.Hidden, job.Teacher)
 	if err != nil {
 		return badInput(err)
 	}

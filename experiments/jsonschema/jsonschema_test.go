@@ -21,7 +21,7 @@ var files = map[string][]string{
 	"topology": {"../../topologies/builtin/*.yaml"},
 	"sweep":    {"../scenario/builtin/sweeps/*.yaml"},
 	"exercise": {"../lab/exercises/*/exercise.yaml"},
-	"hidden":   {"../lab/exercises/*/hidden/hidden.yaml"},
+	"hidden":   {"../lab/teacher/*/hidden/hidden.yaml"},
 }
 
 func read(t *testing.T, kind string) (found map[string][]byte) {

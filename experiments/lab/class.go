@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,8 +19,9 @@ const mostStudents = 10_000
 
 // Job represents a submission that a process of its own grades.
 type Job struct {
-	Exercise string `json:"exercise"`         // its name or folder
-	Hidden   string `json:"hidden,omitempty"` // a teacher's folder
+	Exercise string `json:"exercise"`          // its name or folder
+	Hidden   string `json:"hidden,omitempty"`  // a folder with a teacher's hidden checks
+	Teacher  string `json:"teacher,omitempty"` // a teacher's material; used if Hidden is empty
 	Folder   string `json:"folder"`
 	Scratch  string `json:"scratch"` // folder for results, which the grader removes
 	Memory   uint64 `json:"memory_bytes"`
@@ -27,15 +29,23 @@ type Job struct {
 	Made map[string][]*measure.Summary `json:"made"` // see Options.Made
 }
 
-// LoadFor returns an exercise with a teacher's hidden checks; hidden may be empty.
-func LoadFor(exercise, hidden string) (*Exercise, error) {
+// LoadFor returns an exercise with hidden checks: those of the folder hidden, or else those of a teacher's material.
+// Both may be empty.
+func LoadFor(exercise, hidden, teacher string) (*Exercise, error) {
 	e, err := Load(exercise)
-	if err != nil || hidden == "" {
+	if err != nil || hidden == "" && teacher == "" {
 		return e, err
 	}
-	all, err := e.WithHidden(files.Dir(hidden, exerciseFile))
+	path, all := cmp.Or(hidden, teacher), e
+	if hidden != "" {
+		all, err = e.WithHidden(files.Dir(hidden, exerciseFile))
+	} else if material, failed := OpenTeacher(teacher); failed != nil {
+		return nil, failed
+	} else {
+		all, err = e.WithTeacher(material)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", hidden, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return all, nil
 }

@@ -1,9 +1,10 @@
 // Package lab grades exercises.
 //
 // An exercise is a folder. Its exercise.yaml lists the files to submit and the checks, and text.md is the text for the
-// student. The folder start/ has the files that the student edits, scenarios/ those that checks also run, solution/ a
-// submission with full marks, and wrong/ a plausible one without. The built-in exercises are in exercises/. A teacher's
-// exercise may be a folder anywhere.
+// student. The folder start/ has the files that the student edits, and scenarios/ those that checks also run. The
+// built-in exercises are in exercises/. A teacher's exercise may be a folder anywhere.
+//
+// The program contains exercises/ only. Solutions and hidden checks are in teacher/, which students do not have.
 //
 //	e, err := lab.Load("pfc")                 // by name or folder, each mistake with its position
 //	s := lab.Submit(e, folder)                // reads the submitted files, and runs nothing
@@ -24,6 +25,6 @@
 //     further checks).
 //   - A student's folder: start.go (writes it), submission.go (reads it).
 //   - A grade: check.go, runs.go (the runs that it needs), words.go (requirements and measurements in words).
-//   - A class: class.go (its submissions, and the files about them).
+//   - A class: class.go (its submissions, and the files about them), teacher.go (the teacher's material).
 //   - Output: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
 package lab

@@ -62,7 +62,7 @@ func TestExercises(t *testing.T) {
 				t.Fatal(err)
 			}
 			for folder, want := range map[string]Points{"solution": e.Total(), "wrong": e.Wrong} {
-				g := gradeWith(t, e, filepath.Join("exercises", name, folder), Options{Made: common})
+				g := gradeWith(t, e, filepath.Join("teacher", name, folder), Options{Made: common})
 				if g.Points == want && len(g.Problems) == 0 {
 					continue
 				}
@@ -98,7 +98,7 @@ func TestHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := e.WithHidden(os.DirFS("exercises/challenge/hidden"))
+	all, err := e.WithHidden(os.DirFS("teacher/challenge/hidden"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestHidden(t *testing.T) {
 		!slices.Equal(e.Seeds["search.yaml"], []uint64{1, 3}) {
 		t.Errorf("%d runs, %v points, %v", len(all.Runs), all.Total(), e.Seeds)
 	}
-	if g := grade(t, all, "exercises/challenge/solution"); !g.Full() || g.Score < 1 {
+	if g := grade(t, all, "teacher/challenge/solution"); !g.Full() || g.Score < 1 {
 		t.Errorf("%+v", g)
 	}
 }

@@ -17,7 +17,7 @@ func TestHostileSubmissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	solution, err := os.ReadFile("exercises/pfc/solution/fabric.yaml")
+	solution, err := os.ReadFile("teacher/pfc/solution/fabric.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

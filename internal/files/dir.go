@@ -63,3 +63,12 @@ func NoLink(folder, path string) error {
 	}
 	return nil
 }
+
+// ReadDir implements fs.ReadDirFS.
+func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
+	path, err := d.path("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadDir(path)
+}

@@ -28,7 +28,7 @@ func submission(t *testing.T, exercise, folder string, files ...string) session.
 	t.Helper()
 	h := session.Submission{Exercise: exercise, Files: map[string]string{}}
 	for _, file := range files {
-		h.Files[file] = example(t, filepath.Join("experiments/lab/exercises", exercise, folder, file))
+		h.Files[file] = example(t, filepath.Join("experiments/lab/teacher", exercise, folder, file))
 	}
 	return h
 }
