@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/tetratelabs/wazero"
 )
 
 // handmade returns a module of this many functions with this body. The given sections replace its own.
@@ -95,6 +97,47 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestSteps: a call takes a step for each instruction that it executes, on whichever way through the code.
+func TestSteps(t *testing.T) {
+	const get, set, add, lt, constant = opLocalGet, opLocalSet, 0x6a, 0x48, opI32Const
+	// A local is 0: body returns code with one, of type i32.
+	body := func(code ...byte) []byte { return append([]byte{1, 1, typeI32}, append(code, opEnd)...) }
+	for name, c := range map[string]struct {
+		code []byte
+		want int64
+	}{
+		"nothing":              {body(), 0},
+		"straight":             {body(constant, 5, set, 0), 2},
+		"what generates none":  {body(opNop, opBlock, 0x40, constant, 1, opDrop, opEnd, opReturn), 1},
+		"a branch taken":       {body(constant, 1, opIf, 0x40, constant, 1, set, 0, opElse, constant, 2, opDrop, opEnd), 4},
+		"the other":            {body(constant, 0, opIf, 0x40, constant, 1, set, 0, opElse, constant, 2, opDrop, opEnd), 3},
+		"br_if taken":          {body(opBlock, 0x40, constant, 1, opBrIf, 0, constant, 1, set, 0, opEnd, get, 0, set, 0), 4},
+		"br_if not taken":      {body(opBlock, 0x40, constant, 0, opBrIf, 0, constant, 1, set, 0, opEnd, get, 0, set, 0), 6},
+		"br over code":         {body(opBlock, 0x40, opBr, 0, constant, 1, set, 0, opEnd, constant, 1, set, 0), 3},
+		"br_table":             {body(opBlock, 0x40, constant, 0, opBrTable, 0, 0, constant, 1, set, 0, opEnd), 2},
+		"return in the middle": {body(constant, 1, opIf, 0x40, opReturn, opEnd, constant, 1, set, 0), 2},
+		// local = local + 1 while local + 1 < 5
+		"five rounds": {body(opLoop, 0x40, get, 0, constant, 1, add, 0x22, 0, constant, 5, lt, opBrIf, 0, opEnd), 5 * 7},
+	} {
+		m, err := meter(handmade(1, c.code))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		r := wazero.NewRuntimeWithConfig(t.Context(), config())
+		module, err := r.Instantiate(t.Context(), m.code)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if _, err := module.ExportedFunction("init").Call(t.Context()); err != nil {
+			t.Error(name, err)
+		}
+		if got := mostSteps - int64(module.ExportedGlobal(stepsGlobal).Get()); got != c.want {
+			t.Errorf("%s: %d steps, want %d", name, got, c.want)
+		}
+		_ = r.Close(t.Context())
+	}
+}
+
 // TestBytesTakeSteps: filling and copying memory takes steps by its length, so that a call's time is bounded.
 func TestBytesTakeSteps(t *testing.T) {
 	const source = `PAUSENET_CONTROLLER("")
@@ -112,16 +155,16 @@ HANDLER(on_ack) {
 		rounds, fill string
 		ends         bool
 	}{
-		{"100", "__builtin_memset(many, i, sizeof many)", true},
-		{"200", "__builtin_memset(many, i, sizeof many)", false},
-		{"200", "__builtin_memmove(many, many + 25000, 25000)", true},
-		{"400", "__builtin_memmove(many, many + 25000, 25000)", false},
+		{"1000", "__builtin_memset(many, i, sizeof many)", true},
+		{"2000", "__builtin_memset(many, i, sizeof many)", false},
+		{"2000", "__builtin_memmove(many, many + 25000, 25000)", true},
+		{"4000", "__builtin_memmove(many, many + 25000, 25000)", false},
 	} {
 		flow, _, err := build(compile(t, source, "-mbulk-memory", "-DROUNDS="+c.rounds, "-DFILL="+c.fill))
 		if err == nil {
 			err = play(flow)
 		}
-		if c.ends && err != nil || !c.ends && (err == nil || !strings.Contains(err.Error(), "100000 steps")) {
+		if c.ends && err != nil || !c.ends && (err == nil || !strings.Contains(err.Error(), "1000000 steps")) {
 			t.Errorf("%s rounds of %s: error %v", c.rounds, c.fill, err)
 		}
 	}

@@ -28,10 +28,10 @@ type metered struct {
 	stack   uint32   // address of the stack's end, from which it grows down; 0: unknown
 }
 
-// meter makes a module count steps: each function entry and each round of a loop takes one. The code traps when no step
-// is left. Unlike a clock, the count is the same on any machine. meter exports each handler as a function that resets
-// the count and calls the handler, which is cheaper than setting the count from outside. The module's memory cannot
-// grow.
+// meter makes a module count steps: each executed instruction takes one, except those that generate no code (costs).
+// The code traps at a function's start or at a round of a loop if no step is left. Unlike a clock, the count is the
+// same on any machine. wazero itself counts no instructions. meter exports each handler as a function that resets the
+// count and calls the handler, which is cheaper than setting the count from outside. The module's memory cannot grow.
 func meter(module []byte) (m metered, err error) {
 	all, err := sections(module)
 	if err != nil {
@@ -227,9 +227,7 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 		return nil, errDamaged
 	}
 	out := appendU32(nil, n+uint32(len(e.handlers)))
-	take := append(appendU32([]byte{opI64Sub, opGlobalSet}, count), opGlobalGet)
-	take = append(appendU32(take, count), opI64Const, 0, opI64LtS, opIf, 0x40, opUnreachable, opEnd)
-	step := append(append(appendU32([]byte{opGlobalGet}, count), opI64Const, 1), take...)
+	g := gauge{count}
 	for i := range n {
 		size := r.u32()
 		at := whole - len(r.data)
@@ -237,12 +235,7 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 		if !known {
 			return nil, errDamaged
 		}
-		body, moved, err := m.body(&reader{r.bytes(size)}, takes, step, func(length uint32) []byte {
-			cost := append(appendU32([]byte{opLocalSet}, length), opGlobalGet)
-			cost = appendU32(cost, count)
-			cost = append(appendU32(append(cost, opLocalGet), length), opI64ExtendI32U, opI64Const, bytesPerStep, opI64ShrU)
-			return appendU32(append(append(cost, take...), opLocalGet), length)
-		})
+		body, moved, err := m.body(&reader{r.bytes(size)}, takes, g)
 		if err != nil {
 			return nil, err
 		}
@@ -261,12 +254,58 @@ func (m *metered) meterCode(r *reader, e *entries, count uint32) ([]byte, error)
 	return out, nil
 }
 
-// body makes a function's body count one step at its start and one per loop iteration. For each instruction that
-// touches many bytes it adds the steps of bytes, whose argument is a local with their number. It returns where the
-// parts of the body moved to.
-func (m *metered) body(r *reader, takes uint32, step []byte,
-	bytes func(length uint32) []byte,
-) (out []byte, moved moves, err error) {
+// gauge generates the code that counts steps in a global.
+type gauge struct{ count uint32 }
+
+// charge returns code that takes a number of steps.
+func (g gauge) charge(steps int) []byte {
+	code := appendI64(append(appendU32([]byte{opGlobalGet}, g.count), opI64Const), int64(steps))
+	return appendU32(append(code, opI64Sub, opGlobalSet), g.count)
+}
+
+// check returns code that traps if no step is left.
+func (g gauge) check() []byte {
+	return append(appendU32([]byte{opGlobalGet}, g.count), opI64Const, 0, opI64LtS, opIf, 0x40, opUnreachable, opEnd)
+}
+
+// bytes returns code that takes the steps of an instruction that touches many bytes. Their number is the last operand,
+// which the code keeps in a local meanwhile.
+func (g gauge) bytes(local uint32) []byte {
+	code := appendU32([]byte{opLocalSet}, local)
+	code = appendU32(append(code, opGlobalGet), g.count)
+	code = append(appendU32(append(code, opLocalGet), local), opI64ExtendI32U, opI64Const, bytesPerStep, opI64ShrU)
+	code = appendU32(append(code, opI64Sub, opGlobalSet), g.count)
+	return appendU32(append(append(code, g.check()...), opLocalGet), local)
+}
+
+// costs reports whether an instruction takes a step: all that generate code, as wasmtime counts its fuel.
+func costs(op byte) bool {
+	switch op {
+	case opUnreachable, opNop, opBlock, opLoop, opElse, opEnd, opReturn, opDrop:
+		return false
+	}
+	return true
+}
+
+// endsRun reports whether the instruction after this one may be executed without it, or the other way round.
+func endsRun(op byte) bool {
+	switch op {
+	case opUnreachable, opLoop, opIf, opElse, opEnd, opBr, opBrIf, opBrTable, opReturn:
+		return true
+	}
+	return false
+}
+
+// insertion holds code to insert at an offset.
+type insertion struct {
+	at   int
+	code []byte
+}
+
+// body makes a function's body count its steps: those of a run of instructions that are executed together at the start
+// of the run, and those of an instruction that touches many bytes before it. It checks the count at the function's start
+// and at each round of a loop. It returns where the parts of the body moved to.
+func (m *metered) body(r *reader, takes uint32, g gauge) (out []byte, moved moves, err error) {
 	whole := r.data
 	groups := r.u32()
 	declared := r.data
@@ -283,26 +322,30 @@ func (m *metered) body(r *reader, takes uint32, step []byte,
 	out = append(out, 1, typeI32)
 	from := len(whole) - len(r.data)
 	moved = append(moved, move{len(out), from})
-	out = append(out, step...)
-	copyTo := func(to int, added []byte) {
-		moved = append(moved, move{len(out), from})
-		out = append(out, whole[from:to]...)
-		moved = append(moved, move{len(out), to})
-		out = append(out, added...)
-		from = to
-	}
+	var inserted []insertion
+	start, steps, checks := from, 0, true // of the run of instructions
 	for depth, blocks := 0, 0; len(r.data) > 0; {
 		before := len(whole) - len(r.data)
-		touches := r.touchesBytes()
+		if r.touchesBytes() {
+			inserted = append(inserted, insertion{before, g.bytes(uint32(locals))})
+		}
 		op, err := r.instruction()
 		if err != nil {
 			return nil, nil, err
 		}
-		switch {
-		case touches:
-			copyTo(before, bytes(uint32(locals)))
-		case op == opLoop:
-			copyTo(len(whole)-len(r.data), step)
+		if costs(op) {
+			steps++
+		}
+		if endsRun(op) {
+			var code []byte
+			if steps > 0 {
+				code = g.charge(steps)
+			}
+			if checks {
+				code = append(code, g.check()...)
+			}
+			inserted = append(inserted, insertion{start, code})
+			start, steps, checks = len(whole)-len(r.data), 0, op == opLoop
 		}
 		switch op {
 		case opBlock, opLoop, opIf:
@@ -318,6 +361,17 @@ func (m *metered) body(r *reader, takes uint32, step []byte,
 		case opEnd:
 			depth--
 		}
+	}
+	slices.SortStableFunc(inserted, func(a, b insertion) int { return a.at - b.at })
+	for _, i := range inserted {
+		if len(i.code) == 0 {
+			continue
+		}
+		moved = append(moved, move{len(out), from})
+		out = append(out, whole[from:i.at]...)
+		moved = append(moved, move{len(out), i.at})
+		out = append(out, i.code...)
+		from = i.at
 	}
 	moved = append(moved, move{len(out), from})
 	return append(out, whole[from:]...), moved, nil

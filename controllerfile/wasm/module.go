@@ -24,11 +24,18 @@ const (
 // Instructions (section 5.4).
 const (
 	opUnreachable   = 0x00
+	opNop           = 0x01
 	opBlock         = 0x02
 	opLoop          = 0x03
 	opIf            = 0x04
+	opElse          = 0x05
 	opEnd           = 0x0b
+	opBr            = 0x0c
+	opBrIf          = 0x0d
+	opBrTable       = 0x0e
+	opReturn        = 0x0f
 	opCall          = 0x10
+	opDrop          = 0x1a
 	opLocalGet      = 0x20
 	opLocalSet      = 0x21
 	opGlobalGet     = 0x23
@@ -209,18 +216,18 @@ var operandsOf = func() (of [256]operands) {
 		first, last byte
 		operands    operands
 	}{
-		{0x00, 0x01, none},
+		{opUnreachable, opNop, none},
 		{opBlock, opBlock, oneNumber},
 		{opLoop, opLoop, oneNumber},
 		{opIf, opIf, oneNumber},
-		{0x05, 0x05, none},
+		{opElse, opElse, none},
 		{opEnd, opEnd, none},
-		{0x0c, 0x0d, oneNumber}, // br, br_if
-		{0x0e, 0x0e, branchTable},
-		{0x0f, 0x0f, none}, // return
+		{opBr, opBrIf, oneNumber},
+		{opBrTable, opBrTable, branchTable},
+		{opReturn, opReturn, none},
 		{opCall, opCall, oneNumber},
 		{0x11, 0x11, twoNumbers}, // call_indirect
-		{0x1a, 0x1b, none},
+		{opDrop, 0x1b, none},
 		{0x1c, 0x1c, typeList},         // drop, select
 		{0x20, opGlobalSet, oneNumber}, // variables
 		{0x25, 0x25, oneNumber},

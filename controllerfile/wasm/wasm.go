@@ -8,7 +8,7 @@
 // another flow needs the address. So ten thousand flows take ten thousand times that struct, but not as many memories.
 // Flows of different hosts may be called at the same time, in different instances.
 //
-// Calls count steps (meter.go). A step is a function entry or a round of a loop.
+// Calls count steps (meter.go). A step is an instruction.
 //
 // Files:
 //
@@ -38,9 +38,9 @@ const Version = 2
 
 // Limits of a module.
 const (
-	mostPages     = 16 // pages of 64 KiB
-	mostSteps     = 100_000
-	mostFlow      = 4096 // bytes of a flow's state
+	mostPages     = 16        // pages of 64 KiB
+	mostSteps     = 1_000_000 // a call of a Starlark file may take a tenth as many, which take as long
+	mostFlow      = 4096      // bytes of a flow's state
 	mostDeclared  = 16 << 10
 	mostParameter = 32
 )
@@ -271,7 +271,7 @@ func (p *program) failed(err error, function string, m *instance) error {
 	e := &controllerfile.Error{File: p.name, Function: function, Message: firstLine(err), Trace: err.Error()}
 	switch {
 	case int64(m.steps.Get()) < 0:
-		e.Message = fmt.Sprintf("the call has taken %d steps (function calls and loop iterations): is there an endless loop?",
+		e.Message = fmt.Sprintf("the call has taken %d steps (instructions): is there an endless loop?",
 			mostSteps)
 	case strings.Contains(e.Message, "unreachable"):
 		e.Message = "the code aborted: a trap (a failed assertion, __builtin_trap, panic)"

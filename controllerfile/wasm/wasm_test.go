@@ -129,12 +129,12 @@ func TestMistakes(t *testing.T) {
 		},
 		{
 			name: "an endless loop", source: plain + "HANDLER(on_ack) { volatile double x = 0; for (;;) x = x + 1; }\n",
-			want: "in on_ack: the call has taken 100000 steps",
+			want: "in on_ack: the call has taken 1000000 steps",
 		},
 		{
 			name: "recursion", source: plain + "__attribute__((noinline)) double f(double x) { return x > 1e9 ? x : f(x + 1) * 1.5 + pn.now; }\n" +
 				"HANDLER(on_ack) { flow.n = f(pn.now); }\n",
-			want: "in f, called by on_ack: the call has taken 100000 steps",
+			want: "in f, called by on_ack: the call has taken 1000000 steps",
 		},
 		{
 			name: "NaN", source: plain + "HANDLER(on_ack) { pn.rate = 0 / (pn.now - pn.now); }\n",
@@ -215,8 +215,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestVersions: on_ack receives the bytes in flight. A module of version 1, whose block ends before that field, runs,
-// and its flow's state is unchanged.
+// TestVersions: on_ack receives the bytes in flight, and what has changed at the hops since the last ACK. Modules of
+// earlier versions, whose block ends before these fields, run, and their flow's state is unchanged.
 func TestVersions(t *testing.T) {
 	const source = "PAUSENET_CONTROLLER(\"\")\nHANDLER(init) { pn.rate = pn.line_rate; flow.n = 7; }\n"
 	header, err := os.ReadFile(filepath.Join(examples, "pausenet.h"))
