@@ -9,6 +9,6 @@
 //
 // Files:
 //
-//   - Programs, whatever their language: program.go.
+//   - Programs, whatever their language: program.go; telemetry.go (INT without its wraps).
 //   - Files: read.go, check.go, template.go.
 package controllerfile

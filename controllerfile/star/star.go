@@ -360,6 +360,8 @@ type flow struct {
 	value   flowValue
 	sample  sampleValue
 	args    [3]starlark.Value
+	// telemetry of earlier ACKs; nil before the first, and if the program does not read it
+	telemetry *controllerfile.Telemetry
 }
 
 // Answer returns the flow's rate, window and timer.
@@ -395,7 +397,18 @@ func (f *flow) when(handler controllerfile.Handler, now vtime.Time) error {
 	return f.call(handler, 2)
 }
 
-func (f *flow) Ack(s *cc.Sample) error       { return f.notify(controllerfile.OnAck, "ACK", s) }
+// Ack calls on_ack.
+func (f *flow) Ack(s *cc.Sample) error {
+	f.sample.hops = nil
+	if len(s.Hops) > 0 && f.reads["hops"] {
+		if f.telemetry == nil {
+			f.telemetry = new(controllerfile.Telemetry)
+		}
+		f.sample.hops = f.telemetry.Read(s)
+	}
+	return f.notify(controllerfile.OnAck, "ACK", s)
+}
+
 func (f *flow) CNP(s *cc.Sample) error       { return f.notify(controllerfile.OnCNP, "CNP", s) }
 func (f *flow) CNM(s *cc.Sample) error       { return f.notify(controllerfile.OnCNM, "CNM", s) }
 func (f *flow) Nak(now vtime.Time) error     { return f.when(controllerfile.OnNak, now) }

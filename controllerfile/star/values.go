@@ -10,7 +10,6 @@ import (
 
 	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -156,6 +155,7 @@ type sampleValue struct {
 	opaque
 	of   *cc.Sample
 	kind string
+	hops []controllerfile.Hop // of of, if the program reads hops
 }
 
 func (s *sampleValue) String() string { return s.kind }
@@ -210,9 +210,9 @@ func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 		case "path_id":
 			return starlark.Float(s.of.PathID), nil
 		case "hops":
-			hops := &listValue{items: make([]starlark.Value, len(s.of.Hops))}
-			for i := range s.of.Hops {
-				hops.items[i] = &hopValue{of: s.of.Hops[i]}
+			hops := &listValue{items: make([]starlark.Value, len(s.hops))}
+			for i := range s.hops {
+				hops.items[i] = &hopValue{of: s.hops[i]}
 			}
 			return hops, nil
 		}
@@ -231,28 +231,20 @@ func (s *sampleValue) Attr(name string) (starlark.Value, error) {
 // hopValue represents the telemetry of a switch on the packet's path about the port that it left by.
 type hopValue struct {
 	opaque
-	of wire.INTHop
+	of controllerfile.Hop
 }
 
-func (h *hopValue) String() string { return "hop" }
-func (h *hopValue) Type() string   { return "hop" }
-func (h *hopValue) AttrNames() []string {
-	return []string{"rate", "departed", "tx_bytes", "queue_bytes"}
-}
+func (h *hopValue) String() string      { return "hop" }
+func (h *hopValue) Type() string        { return "hop" }
+func (h *hopValue) AttrNames() []string { return controllerfile.HopFields[:] }
 
 // Attr returns a field.
 func (h *hopValue) Attr(name string) (starlark.Value, error) {
-	switch name {
-	case "rate":
-		return starlark.Float(h.of.Rate), nil
-	case "departed":
-		return starlark.Float(h.of.Departed), nil
-	case "tx_bytes":
-		return starlark.Float(h.of.TxBytes), nil
-	case "queue_bytes":
-		return starlark.Float(h.of.QueueBytes), nil
+	if i := slices.Index(controllerfile.HopFields[:], name); i >= 0 {
+		return starlark.Float(h.of.Numbers()[i]), nil
 	}
-	return nil, nil
+	return nil, starlark.NoSuchAttrError(fmt.Sprintf("a hop has no .%s: it has %s%s", name,
+		strings.Join(controllerfile.HopFields[:], ", "), cc.Nearest(name, controllerfile.HopFields[:])))
 }
 
 // pathNames lists the constants of a flow's path.

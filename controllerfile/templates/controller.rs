@@ -57,11 +57,16 @@ pub extern "C" fn on_ack() {
     flow.rtt_ends = pn.next_send;
 }
 
-// The interface, version 2: keep what is below as it is.
+// The interface, version 3: keep what is below as it is.
 
 #[repr(C)]
 struct Hop {
     rate: f64, departed: f64, tx_bytes: f64, queue_bytes: f64,
+}
+
+#[repr(C)]
+struct Since {
+    elapsed: f64, tx_delta: f64, queue_gradient: f64,
 }
 
 #[repr(C)]
@@ -75,7 +80,7 @@ struct Pausenet {
     // What is told in a call; docs/controllers-from-files.md says in which.
     now: f64, rtt: f64, acked_bytes: f64, ack_sequence: f64, next_send: f64, ce: f64, ue: f64, path_id: f64,
     received: f64, receiving_rate: f64, flows: f64, cnm_rate: f64, payload: f64, start_rate: f64,
-    hop_count: f64, hops: [Hop; 5], in_flight: f64,
+    hop_count: f64, hops: [Hop; 5], in_flight: f64, since: [Since; 5],
 }
 
 #[repr(align(8))]
@@ -92,7 +97,7 @@ fn flow() -> &'static mut Flow {
 }
 
 #[no_mangle]
-pub extern "C" fn pausenet_abi() -> i32 { 2 }
+pub extern "C" fn pausenet_abi() -> i32 { 3 }
 
 #[no_mangle]
 pub extern "C" fn pausenet_declare() -> *const u8 { DECLARATION.as_ptr() }

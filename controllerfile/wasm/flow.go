@@ -68,6 +68,8 @@ type flow struct {
 	answer controllerfile.Answer
 	state  []byte   // the state after the last call
 	room   [64]byte // memory for a small state, which saves an access to other memory
+	// telemetry of earlier ACKs; nil before the first
+	telemetry *controllerfile.Telemetry
 }
 
 // Flow returns a new flow.
@@ -196,15 +198,7 @@ func (f *flow) notify(handler controllerfile.Handler, s *cc.Sample) error {
 		if len(m.block) > 8*blockInFlight {
 			m.put(blockInFlight, float64(s.InFlight))
 		}
-		hops := s.Hops[:min(len(s.Hops), blockHopCount)]
-		m.put(blockHops, float64(len(hops)))
-		for i := range hops {
-			h, at := &hops[i], blockHop+4*i
-			m.put(at, float64(h.Rate))
-			m.put(at+1, float64(h.Departed))
-			m.put(at+2, float64(h.TxBytes))
-			m.put(at+3, float64(h.QueueBytes))
-		}
+		f.putHops(m, s)
 	case controllerfile.OnCNP:
 		m.put(blockReceived, float64(s.Received))
 		m.put(blockReceivingRate, float64(s.ReceivingRate))
@@ -213,6 +207,28 @@ func (f *flow) notify(handler controllerfile.Handler, s *cc.Sample) error {
 		m.put(blockCNMRate, float64(s.CNMRate))
 	}
 	return f.call(m, handler)
+}
+
+// putHops writes an ACK's telemetry into the block.
+func (f *flow) putHops(m *instance, s *cc.Sample) {
+	if len(s.Hops) == 0 {
+		m.put(blockHops, 0)
+		return
+	}
+	if f.telemetry == nil {
+		f.telemetry = new(controllerfile.Telemetry)
+	}
+	hops := f.telemetry.Read(s)
+	m.put(blockHops, float64(len(hops)))
+	for i := range hops {
+		for k, v := range hops[i].Numbers() {
+			if k < blockHopSize {
+				m.put(blockHop+blockHopSize*i+k, v)
+			} else if len(m.block) > 8*blockDelta {
+				m.put(blockDelta+blockDeltaSize*i+k-blockHopSize, v)
+			}
+		}
+	}
 }
 
 // when calls a handler with a time, and one more number.

@@ -33,8 +33,9 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 )
 
-// Version numbers the interface (pausenet_abi). Modules of version 1, whose block ends before in_flight, run too.
-const Version = 2
+// Version numbers the interface (pausenet_abi). Modules of version 1, whose block ends before in_flight, and of version
+// 2, whose block ends after it, run too.
+const Version = 3
 
 // Limits of a module.
 const (
@@ -74,10 +75,13 @@ const (
 	blockCNMRate
 	blockPayload
 	blockStartRate
-	blockHops                                  // number of hops
-	blockHop                                   // the first hop's four: rate, departed, tx_bytes, queue_bytes
-	blockInFlight = blockHop + 4*blockHopCount // only from version 2 on
-	blockHopCount = 5
+	blockHops                                             // number of hops
+	blockHop                                              // the first hop's blockHopSize numbers: rate, departed, tx_bytes, queue_bytes
+	blockInFlight = blockHop + blockHopSize*blockHopCount // only from version 2 on
+	blockDelta    = blockInFlight + 1                     // the first hop's: elapsed, tx_delta, queue_gradient; from version 3 on
+	blockEnd      = blockDelta + blockDeltaSize*blockHopCount
+
+	blockHopCount, blockHopSize, blockDeltaSize = 5, 4, 3
 )
 
 // program holds a module after reading.
@@ -177,8 +181,10 @@ func (p *program) ask(handled controllerfile.Handlers) error {
 	switch answers[0] {
 	case 1:
 		p.shared = 8 * blockInFlight
+	case 2:
+		p.shared = 8 * blockDelta
 	case Version:
-		p.shared = 8 * (blockInFlight + 1)
+		p.shared = 8 * blockEnd
 	default:
 		return refuse("it uses version %d of the interface, but this pausenet has version %d: rebuild it with this version's pausenet.h",
 			answers[0], Version)

@@ -225,8 +225,14 @@ func TestVersions(t *testing.T) {
 	}
 	old := t.TempDir() // its header takes precedence over the examples'
 	version := func(replace ...string) string {
-		if err := os.WriteFile(filepath.Join(old, "pausenet.h"),
-			[]byte(strings.NewReplacer(replace...).Replace(string(header))), 0o600); err != nil {
+		text := string(header)
+		for i := 0; i < len(replace); i += 2 {
+			if !strings.Contains(text, replace[i]) {
+				t.Fatalf("pausenet.h has no %q", replace[i])
+			}
+			text = strings.ReplaceAll(text, replace[i], replace[i+1])
+		}
+		if err := os.WriteFile(filepath.Join(old, "pausenet.h"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return "-iquote" + old
@@ -237,20 +243,29 @@ func TestVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.OnAck(&cc.Sample{InFlight: 1234567})
+		for _, h := range []cc.INTHop{{TxBytes: 1280}, {Departed: vtime.Microsecond, TxBytes: 2560, QueueBytes: 800}} {
+			h.Rate = 40 * units.Gbps
+			c.OnAck(&cc.Sample{Now: h.Departed, InFlight: 1234567, Hops: []cc.INTHop{h}})
+		}
 		return c.Rate()
 	}
-	if got := ack(compile(t, source+"HANDLER(on_ack) { pn.rate = pn.in_flight; }\n")); got != 1234567 {
-		t.Errorf("version 2: in_flight is %v", got)
+	const inFlight = "HANDLER(on_ack) { pn.rate = pn.in_flight + flow.n; }\n"
+	if got := ack(compile(t, source+"HANDLER(on_ack) { pn.rate = 1 + pn.since[0].elapsed + pn.since[0].tx_delta + "+
+		"pn.since[0].queue_gradient / 8 + pn.hops[0].departed; }\n")); got != 1+2e6+1280+800e6 {
+		t.Errorf("version 3: %v", got)
 	}
-	first := version("double in_flight;", "", "{ return 2; }", "{ return 1; }")
+	const thirdOnly, thirdABI = "struct { double elapsed, tx_delta, queue_gradient; } since[5];", "{ return 3; }"
+	if got := ack(compile(t, source+inFlight, version(thirdOnly, "", thirdABI, "{ return 2; }"))); got != 1234567+7 {
+		t.Errorf("version 2: %v", got)
+	}
+	first := version(thirdOnly, "", "double in_flight;", "", thirdABI, "{ return 1; }")
 	if got := ack(compile(t, source+"HANDLER(on_ack) { pn.rate = flow.n; }\n", first)); got != 7 {
 		t.Errorf("version 1: the flow's state is %v, want 7", got)
 	}
-	for _, other := range []string{"0", "3"} {
-		_, err := Read("x.wasm", compile(t, source, version("{ return 2; }", "{ return "+other+"; }")))
+	for _, other := range []string{"0", "4"} {
+		_, err := Read("x.wasm", compile(t, source, version(thirdABI, "{ return "+other+"; }")))
 		if err == nil || !strings.Contains(err.Error(), "it uses version "+other+
-			" of the interface, but this pausenet has version 2") {
+			" of the interface, but this pausenet has version 3") {
 			t.Errorf("version %s: %v", other, err)
 		}
 	}

@@ -1,4 +1,4 @@
-/* pausenet.h: the interface of congestion controls in C, version 2. docs/controllers-from-files.md describes it.
+/* pausenet.h: the interface of congestion controls in C, version 3. docs/controllers-from-files.md describes it.
  *
  *   clang --target=wasm32 -O2 -g -nostdlib -Wl,--no-entry,--stack-first,-z,stack-size=8192 -o mine.wasm mine.c
  *   pausenet cc check mine.wasm
@@ -42,6 +42,9 @@ struct pausenet {
 	double hop_count;               /* on_ack: INT */
 	struct { double rate, departed, tx_bytes, queue_bytes; } hops[5];
 	double in_flight;               /* on_ack: bytes of payload */
+	/* on_ack: the hops since the flow's last ACK on the same path; 0 if there is none, or if it is too long ago.
+	 * elapsed in ps, tx_delta in bytes, queue_gradient in b/s. */
+	struct { double elapsed, tx_delta, queue_gradient; } since[5];
 };
 
 #define pn_never __builtin_inf()
@@ -62,7 +65,7 @@ static inline double pn_floor(double x) { return __builtin_floor(x); }
 #define PAUSENET_CONTROLLER(declarations) \
 	static struct pausenet pn; \
 	static struct flow flow; \
-	PAUSENET_EXPORT(pausenet_abi) int pausenet_abi(void) { return 2; } \
+	PAUSENET_EXPORT(pausenet_abi) int pausenet_abi(void) { return 3; } \
 	PAUSENET_EXPORT(pausenet_declare) const char *pausenet_declare(void) { return declarations; } \
 	PAUSENET_EXPORT(pausenet_block) struct pausenet *pausenet_block(void) { return &pn; } \
 	PAUSENET_EXPORT(pausenet_flow) struct flow *pausenet_flow(void) { return &flow; } \
