@@ -125,7 +125,8 @@ type Answer struct {
 // Meter counts and limits the steps of a program's calls, because a limit per call does not end a run of many long
 // calls. Steps are equal on any machine.
 type Meter struct {
-	MostSteps uint64             // limit on all calls of a flow; 0 for none
+	MostSteps uint64             // limit on the steps of all calls of a flow beyond FreeSteps each; 0 for none
+	FreeSteps uint64             // steps of a call that do not count towards MostSteps
 	Took      func(steps uint64) // called after each call of any flow, possibly concurrently
 }
 
@@ -282,7 +283,7 @@ type controller struct {
 	answer *Answer
 	*shared
 	line  float64
-	steps uint64 // sum over all calls, if there is a meter
+	steps uint64 // sum over all calls of those that count, if there is a meter
 }
 
 // took ends a call: it handles its error, and counts its steps.
@@ -292,9 +293,16 @@ func (c *controller) took(err error) {
 	}
 	if m := c.meter; m != nil {
 		m.Took(c.answer.Steps)
-		if c.steps += c.answer.Steps; m.MostSteps > 0 && c.steps > m.MostSteps {
+		if c.answer.Steps > m.FreeSteps {
+			c.steps += c.answer.Steps - m.FreeSteps
+		}
+		if m.MostSteps > 0 && c.steps > m.MostSteps {
+			each := ""
+			if m.FreeSteps > 0 {
+				each = fmt.Sprintf(" beyond %d for each call", m.FreeSteps)
+			}
 			panic(&Error{File: c.file, Message: fmt.Sprintf(
-				"the calls of a flow have taken more than %d steps in all, the most allowed (do less in each)", m.MostSteps)})
+				"the calls of a flow have taken more than %d steps in all%s, the most allowed (do less in each)", m.MostSteps, each)})
 		}
 	}
 }

@@ -360,10 +360,12 @@ func TestMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls, steps := 0, uint64(0)
-	spec := controllerfile.Spec("x.star", []byte(source), p, &controllerfile.Meter{
+	meter := &controllerfile.Meter{
 		MostSteps: 10_000,
+		FreeSteps: 3000, // more than a call takes: a flow may have any number of them
 		Took:      func(n uint64) { calls, steps = calls+1, steps+n },
-	})
+	}
+	spec := controllerfile.Spec("x.star", []byte(source), p, meter)
 	settings, err := cc.Resolver{}.Resolve(spec, nil, env)
 	if err != nil {
 		t.Fatal(err)
@@ -372,9 +374,13 @@ func TestMeter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for now := vtime.Time(1); now < 100; now++ {
+		c.OnNak(now)
+	}
+	meter.FreeSteps = 100
 	defer func() {
 		e, ok := recover().(*controllerfile.Error)
-		if !ok || !strings.Contains(e.Error(), "x.star: the calls of a flow have taken more than 10000 steps in all") {
+		if !ok || !strings.Contains(e.Error(), "x.star: the calls of a flow have taken more than 10000 steps in all beyond 100 for each call") {
 			t.Errorf("%v", e)
 		}
 		if each := steps / uint64(calls); calls < 3 || each < 300 || each > 3000 {

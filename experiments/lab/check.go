@@ -24,7 +24,7 @@ type Options struct {
 	// not repeat them.
 	Made map[string][]*measure.Summary
 
-	// Lower limits for tests; 0: mostEvents and mostSteps.
+	// Lower limits for tests; 0: mostEvents, and mostSteps beyond freeSteps for each call.
 	mostEvents int64
 	mostSteps  uint64
 }

@@ -232,11 +232,11 @@ func child(v *yamlspec.Value, key string) *yamlspec.Value {
 	return v.Mapping().Get(key)
 }
 
-// with returns a scenario whose runs may use the student's controllers. It counts the steps of their calls.
-func (s *Submission) with(u *scenario.Scenario, spent *spent, most uint64) (*scenario.Scenario, error) {
+// with returns a scenario whose runs may use the student's controllers. The meter counts the steps of their calls.
+func (s *Submission) with(u *scenario.Scenario, meter *controllerfile.Meter) (*scenario.Scenario, error) {
 	c := *u
 	for _, file := range slices.Sorted(maps.Keys(s.programs)) {
-		spec, err := controllerfile.Parse(file, s.programs[file], &controllerfile.Meter{MostSteps: most, Took: spent.took})
+		spec, err := controllerfile.Parse(file, s.programs[file], meter)
 		if err == nil {
 			c.Catalog, err = c.Catalog.With(spec)
 		}
