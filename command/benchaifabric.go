@@ -70,7 +70,7 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at a time")
 	processorsFlag(c, &f.processors, " (default: all, shared by the runs)")
 	formatFlag(c, &f.format, "markdown")
-	_ = c.RegisterFlagCompletionFunc("topology", func(
+	completeBy(c, "topology", func(
 		*cobra.Command, []string, string,
 	) ([]string, cobra.ShellCompDirective) {
 		return topologies.BuiltinNames(), cobra.ShellCompDirectiveDefault

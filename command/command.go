@@ -15,8 +15,14 @@ func Tree() *cobra.Command { return newRootCommand() }
 // code. Some commands start the program's own file again (os.Executable). So a main function should call Main first
 // and do nothing else of importance.
 func Main() {
-	root, out, complaints := newRootCommand(), &output{to: os.Stdout}, &output{to: os.Stderr}
+	os.Exit(execute(newRootCommand(), os.Args[1:]))
+}
+
+// execute runs a command with these arguments and returns the exit code.
+func execute(root *cobra.Command, args []string) int {
+	out, complaints := &output{to: os.Stdout}, &output{to: os.Stderr}
+	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(onScreen(complaints))
-	os.Exit(exit(root.ErrOrStderr(), out.failed(root.Execute())))
+	return exit(root.ErrOrStderr(), out.failed(root.Execute()))
 }

@@ -22,26 +22,34 @@ import (
 // planes lists the values of --plane.
 var planes = []string{"auto", plane.Kernel, plane.Wasm}
 
+// completeBy completes a flag by a function. Cobra keeps each for as long as the process runs: serve, which makes the
+// commands anew for each request, has none.
+func completeBy(c *cobra.Command, flag string, words cobra.CompletionFunc) {
+	if !serving {
+		_ = c.RegisterFlagCompletionFunc(flag, words)
+	}
+}
+
 // completeFlag completes a flag to the given words.
 func completeFlag(c *cobra.Command, flag string, words ...string) {
-	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	completeBy(c, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // completeNothing stops flags with free-form values from completing to files.
 func completeNothing(c *cobra.Command, flags ...string) {
 	for _, flag := range flags {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
+		completeBy(c, flag, cobra.NoFileCompletions)
 	}
 }
 
 // completeFolder completes a flag to folders.
 func completeFolder(c *cobra.Command, flag string) {
-	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+	completeBy(c, flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 }
 
 // completeList completes a flag to a comma-separated list of distinct words. words receives the command's arguments.
 func completeList(c *cobra.Command, flag string, words func(args []string) []string) {
-	_ = c.RegisterFlagCompletionFunc(flag, func(
+	completeBy(c, flag, func(
 		_ *cobra.Command, args []string, prefix string,
 	) ([]string, cobra.ShellCompDirective) {
 		end := strings.LastIndexByte(prefix, ',') + 1
@@ -58,7 +66,7 @@ func completeList(c *cobra.Command, flag string, words func(args []string) []str
 
 // completeWord completes a flag to one of the words. words receives the command's arguments.
 func completeWord(c *cobra.Command, flag string, words func(args []string) []string) {
-	_ = c.RegisterFlagCompletionFunc(flag, func(
+	completeBy(c, flag, func(
 		_ *cobra.Command, args []string, _ string,
 	) ([]string, cobra.ShellCompDirective) {
 		return words(args), cobra.ShellCompDirectiveNoFileComp

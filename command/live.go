@@ -89,7 +89,7 @@ func filesLeft() (files []leftFile) {
 // fabricFlag adds --fabric to a command about one fabric.
 func fabricFlag(c *cobra.Command, name *string) {
 	c.Flags().StringVar(name, "fabric", "", "`name` of the fabric (default: the only one that is up)")
-	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
+	completeBy(c, "fabric", completeFabrics)
 }
 
 // completeNodes completes nodes of the fabric in --fabric, and for a second word, if ports is true, the node's

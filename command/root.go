@@ -16,40 +16,43 @@ type commandGroup struct {
 	commands  []func() *cobra.Command
 }
 
-// commands lists constructors of commands, in the order of the help. A command is one file and one line here.
+// commands returns constructors of commands, in the order of the help. A command is one file and one line here.
 // liveCommands has those of live fabrics.
-var commands = []commandGroup{
-	{"experiments", "Run experiments and look at the results:", []func() *cobra.Command{
-		newRunCommand,
-		newReportCommand,
-		newWhyCommand,
-		newViewCommand,
-		newSweepCommand,
-		newWorkerCommand,
-		newRerunCommand,
-	}},
-	{"scenarios", "Write scenarios:", []func() *cobra.Command{
-		newListCommand,
-		newShowCommand,
-		newValidateCommand,
-		newSchemaCommand,
-		newGraphCommand,
-		newImportCommand,
-		newBoundCommand,
-		newEstimateCommand,
-		newCheckCommand,
-		newCCCommand,
-	}},
-	{liveGroup, "Use live fabrics, on Linux as root:", liveCommands},
-	{"more", "More:", []func() *cobra.Command{
-		newLabCommand,
-		newTrainCommand,
-		newBenchCommand,
-		newDoctorCommand,
-		newCleanCommand,
-		newVersionCommand,
-	}},
-	{"", "", []func() *cobra.Command{newSweepPointCommand}}, // hidden
+func commands() []commandGroup {
+	return []commandGroup{
+		{"experiments", "Run experiments and look at the results:", []func() *cobra.Command{
+			newRunCommand,
+			newReportCommand,
+			newWhyCommand,
+			newViewCommand,
+			newSweepCommand,
+			newWorkerCommand,
+			newRerunCommand,
+		}},
+		{"scenarios", "Write scenarios:", []func() *cobra.Command{
+			newListCommand,
+			newShowCommand,
+			newValidateCommand,
+			newSchemaCommand,
+			newGraphCommand,
+			newImportCommand,
+			newBoundCommand,
+			newEstimateCommand,
+			newCheckCommand,
+			newCCCommand,
+		}},
+		{liveGroup, "Use live fabrics, on Linux as root:", liveCommands},
+		{"more", "More:", []func() *cobra.Command{
+			newLabCommand,
+			newTrainCommand,
+			newBenchCommand,
+			newServeCommand,
+			newDoctorCommand,
+			newCleanCommand,
+			newVersionCommand,
+		}},
+		{"", "", []func() *cobra.Command{newSweepPointCommand}}, // hidden
+	}
 }
 
 // liveGroup holds the group ID of liveCommands.
@@ -94,7 +97,7 @@ after SIGTERM.`},
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
 	cobra.EnableCommandSorting = false
 	root.SetUsageFunc(writeHelpUsage)
-	for _, group := range commands {
+	for _, group := range commands() {
 		if group.id != "" && len(group.commands) > 0 {
 			root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		}
@@ -151,7 +154,7 @@ func planeFlag(c *cobra.Command, plane *string) {
 
 func setFlag(c *cobra.Command, sets *[]string) {
 	c.Flags().StringArrayVar(sets, "set", nil, "change a key of the scenario: `path=value`; repeatable")
-	_ = c.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	completeBy(c, "set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return settingWords(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 }

@@ -130,7 +130,7 @@ func (f *viewFlags) viewFabric(c *cobra.Command) error {
 // fabricFlags adds the flags of a live fabric's page.
 func (f *viewFlags) fabricFlags(c *cobra.Command) {
 	c.Flags().StringVar(&f.fabric, "fabric", "", "show the live fabric of this `name` (empty: the only one)")
-	_ = c.RegisterFlagCompletionFunc("fabric", completeFabrics)
+	completeBy(c, "fabric", completeFabrics)
 	c.Flags().StringVar(&f.web, "web", "", "with --fabric, whether the page can change the fabric: `ro|rw` (default ro)")
 	completeFlag(c, "web", webWords...)
 }

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any, List, Mapping, NoReturn, Optional, Sequence, Union
 
+from pausenet import _warm
+
 #: Exit codes of the program. 1 is also that of a command that was interrupted.
 FAILED, USAGE, ENVIRONMENT = 1, 2, 3
 
@@ -128,6 +130,11 @@ class Output:
 def execute(words: Sequence[str], stdin: Optional[str] = None, show: bool = False) -> Output:
     """Run a command to its end. An interruption (Ctrl-C) ends it in order: it writes the results so far."""
     command = [binary(), *words]
+    if not show and words and words[0] in _warm.COMMANDS:
+        try:
+            return Output(command, *_warm.execute(command[0], words, stdin))
+        except OSError as e:
+            raise Error(f"{command[0]}: {e.strerror}", ENVIRONMENT, command) from e
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=None if show else subprocess.PIPE,

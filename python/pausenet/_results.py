@@ -7,8 +7,9 @@ import os
 import re
 import tempfile
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from pausenet import _command, _tables
 from pausenet._command import Error, PathLike
@@ -378,8 +379,8 @@ def run(
     cc holds one or several congestion controls, or files such as ``"./mine.star"`` (default: the scenario's). set changes
     places of the scenario: ``{"switch.pfc.xoff": "256KB"}``. seeds is a number, several, or a text as ``"1..5"``.
 
-    out is the folder for the results. Without it they are in a temporary one, which goes with the Results. Results of other
-    settings are not overwritten there without force.
+    out is the folder for the results. Without it they are in a temporary one, in memory where there is room, which goes with the
+    Results. Results of other settings are not overwritten there without force.
 
     parquet writes the tables as Parquet files too, for other programs; the Results are those of the CSV files.
 
@@ -393,10 +394,10 @@ def run(
         raise TypeError("run() needs a scenario: pausenet.run(\"incast\"); pausenet.call(\"list\") has the built-ins")
     if out is not None and not os.fspath(out):
         raise ValueError("out is empty: name a folder, or leave it out")
-    folder = None if out is not None else tempfile.TemporaryDirectory(prefix="pausenet-")
+    folder = None if out is not None else tempfile.TemporaryDirectory(prefix="pausenet-", dir=_memory())
     path = Path(folder.name if folder is not None else out or "")
     words = ["run", *_command.arguments({
-        "format": "json,parquet" if parquet else "json", "out": str(path), "cc": cc, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
+        "output": "json", "parquet": parquet, "out": str(path), "cc": cc, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
         "processors": processors, "record": record, "why": why, "perfetto": perfetto, "pcap": pcap, "figures": figures,
         **_seeds(seeds),
     }), *_sets(set), "--", *(str(os.fspath(s)) for s in scenarios)]
@@ -411,6 +412,56 @@ def run(
     results = Results(path, [r["folder"] for r in made], folder)
     _say(results, done, check)
     return results
+
+
+def run_many(runs: Iterable[Mapping[str, Any]], jobs: Optional[int] = None, errors: str = "raise", **shared: Any) -> List[Union[Results, Error]]:
+    """Run scenarios at the same time, and return the Results of each in their order.
+
+    Each of runs has the parameters of one ``run``, with ``scenario``, one or several, for those that have no name there:
+    ``{"scenario": "incast", "set": {"switch.pfc.xoff": "256KB"}}``. shared are parameters of all.
+
+    jobs is how many run at a time (default: as many as there are processors). Each has one processor unless processors is given.
+
+    An Error of a run is raised when all have ended; with errors="return" it stands in the place of its Results.
+    """
+    if errors not in ("raise", "return"):
+        raise ValueError(f'errors={errors!r}: expected "raise" or "return"')
+
+    def one(parameters: Mapping[str, Any]) -> Union[Results, Error]:
+        given: Dict[str, Any] = {"processors": 1, **shared, **parameters}
+        scenarios: Any = given.pop("scenario", ())
+        names: Sequence[PathLike] = [scenarios] if isinstance(scenarios, (str, os.PathLike)) else scenarios
+        try:
+            return run(*names, **given)
+        except Error as e:
+            return e
+
+    with ThreadPoolExecutor(jobs or _processors()) as pool:
+        results = list(pool.map(one, runs))
+    for r in results:
+        if isinstance(r, Error) and errors == "raise":
+            raise r
+    return results
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
+def _memory() -> Optional[str]:
+    """Return a folder in memory for temporary results, as a disk takes longer to write them than a short run does; None if there is
+    none, or little room.
+    """
+    folder = "/dev/shm"
+    try:
+        room = os.statvfs(folder)
+    except (AttributeError, OSError):
+        return None
+    return folder if os.access(folder, os.W_OK) and room.f_bavail * room.f_frsize >= 1 << 30 and "TMPDIR" not in os.environ else None
 
 
 def _say(results: Results, done: _command.Output, check: bool) -> None:

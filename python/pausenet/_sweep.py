@@ -55,7 +55,7 @@ def sweep(
     if isinstance(seeds, int):
         seeds = str(seeds)
     words = ["sweep", *_command.arguments({
-        "format": "parquet" if parquet else None, "out": str(path), "cc": cc, "metrics": metrics, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
+        "parquet": parquet, "out": str(path), "cc": cc, "metrics": metrics, "plane": plane, "quick": quick, "force": force, "jobs": jobs,
         "processors": processors, "figures": figures, **_seeds(seeds),
     }), *(f"--set={p}={_values(v)}" for p, v in (set or {}).items()), "--", str(what)]
     done = _command.execute(words, show=progress)

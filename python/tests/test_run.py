@@ -178,7 +178,7 @@ def test_other_mistakes(tmp_path):
     with pytest.raises(TypeError, match="needs a scenario"):
         pausenet.run()
     pausenet.run("incast", out=tmp_path)
-    with pytest.raises(pausenet.Error, match="would be overwritten"):
+    with pytest.raises(pausenet.Error, match="would overwrite"):
         pausenet.run("incast", out=tmp_path, set={"flows.0.size": "1MB"})
     pausenet.run("incast", out=tmp_path, set={"flows.0.size": "1MB"}, force=True)
 

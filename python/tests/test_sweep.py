@@ -1,6 +1,7 @@
 """Sweeps."""
 
 import csv
+import pathlib
 import warnings
 
 import pytest
@@ -27,7 +28,8 @@ def test_sweep(tmp_path):
 
 
 def test_plain_numbers_are_numbers():
-    table = pausenet.sweep("incast", {"switch.pfc.alpha": [0.5, 1]}, cc="none")
+    table = pausenet.sweep("incast", {"switch.pfc.alpha": [0.5, 1]}, cc="none", parquet=True)
+    assert (pathlib.Path(table.attrs["path"]) / "sweep.parquet").read_bytes()[:4] == b"PAR1"
     assert table["switch.pfc.alpha"].tolist() == [0.5, 1]
 
 

@@ -1,0 +1,188 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// serveRequest is a line of serve's input.
+type serveRequest struct {
+	ID        json.RawMessage `json:"id,omitempty"` // repeated in the reply
+	Command   []string        `json:"command"`      // words after "pausenet"
+	Directory string          `json:"directory"`    // working directory; empty: that of the request before
+	Stdin     string          `json:"stdin"`
+}
+
+// serveReply is a line of serve's output.
+type serveReply struct {
+	ID       json.RawMessage `json:"id,omitempty"`
+	ExitCode int             `json:"exit_code"`
+	Stdout   string          `json:"stdout"`
+	Stderr   string          `json:"stderr"`
+}
+
+func newServeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Run the commands that standard input names, in one process",
+		Long: `Read requests from standard input, one JSON object a line, and write a reply
+to each, one line too. A request is a command with the working directory and
+the standard input that it gets; both may be left out:
+
+  {"id": 1, "command": ["run", "incast"], "directory": "/tmp", "stdin": ""}
+
+The reply says what the command printed, and its exit code:
+
+  {"id": 1, "exit_code": 0, "stdout": "...", "stderr": "..."}
+
+Commands run one after the other. Each does what it does in a process of its
+own, without the time that a process takes to start: programs that run many
+short scenarios, such as an optimizer's evaluations, are faster. The end of
+standard input ends serve. SIGINT and SIGTERM end the command that runs, as
+always, and serve after its reply. Live fabrics and commands that serve
+others need a process of their own.`,
+		Example: `  echo '{"command": ["run", "incast", "--cc", "dcqcn"]}' | pausenet serve`,
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return serve(os.Stdin, os.Stdout) },
+	}
+}
+
+// mostRequest limits a request's length, in bytes.
+const mostRequest = 64 << 20
+
+// serving is whether this process serves requests.
+var serving bool
+
+// servedGCPercent makes garbage collection rarer than Go's default of 100: a run of a few milliseconds leaves some 5 MB
+// behind, which would otherwise be collected during every second run, at a quarter of the time.
+const servedGCPercent = 400
+
+// serve answers requests until their end.
+func serve(from io.Reader, to io.Writer) error {
+	serving = true
+	defer func() { serving = false }()
+	if _, given := os.LookupEnv("GOGC"); !given {
+		defer debug.SetGCPercent(debug.SetGCPercent(servedGCPercent))
+	}
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, mostRequest)
+	replies := json.NewEncoder(to)
+	replies.SetEscapeHTML(false)
+	for number := 1; lines.Scan(); number++ {
+		if len(strings.TrimSpace(lines.Text())) == 0 {
+			continue
+		}
+		var r serveRequest
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return badInput(fmt.Errorf(`line %d of standard input is no request: %w (write {"command": ["run", "incast"]})`,
+				number, err))
+		}
+		reply, err := r.serve()
+		if err != nil {
+			return err
+		}
+		if err := replies.Encode(reply); err != nil {
+			return &exitError{exitEnvironment, fmt.Errorf("write the reply: %w", err)}
+		}
+		if shutdown.Begun() {
+			return &exitError{exitVerdict, errors.New("interrupted")}
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return badInput(fmt.Errorf("a request is longer than %d MiB", mostRequest>>20))
+	}
+	return lines.Err()
+}
+
+// serve runs the command in this process, with standard streams, arguments and directory of its own.
+func (r *serveRequest) serve() (*serveReply, error) {
+	if r.Directory != "" {
+		if err := os.Chdir(r.Directory); err != nil {
+			return r.refuse(fmt.Errorf("directory: %w", err)), nil
+		}
+	}
+	root := newRootCommand()
+	if c, _, err := root.Find(r.Command); err == nil && !served(c) {
+		return r.refuse(fmt.Errorf("%s needs a process of its own: start it as pausenet %[1]s", c.Name())), nil
+	}
+	stdin, stdout, stderr := os.Stdin, os.Stdout, os.Stderr
+	args, collected := os.Args, debug.SetGCPercent(servedGCPercent)
+	debug.SetGCPercent(collected)
+	defer func() {
+		os.Stdin, os.Stdout, os.Stderr, os.Args = stdin, stdout, stderr, args
+		debug.SetGCPercent(collected)
+	}()
+	in, given, err := os.Pipe()
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	defer in.Close()
+	go func() { // ends when the command has read it, or in is closed
+		_, _ = io.WriteString(given, r.Stdin)
+		given.Close()
+	}()
+	out, err := newPrinted()
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	complaints, err := newPrinted()
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	os.Stdin, os.Stdout, os.Stderr = in, out.to, complaints.to
+	os.Args = append([]string{args[0]}, r.Command...)
+	code := execute(root, r.Command)
+	return &serveReply{ID: r.ID, ExitCode: code, Stdout: out.text(), Stderr: complaints.text()}, nil
+}
+
+// refuse returns the reply to a request that is not carried out.
+func (r *serveRequest) refuse(err error) *serveReply {
+	return &serveReply{ID: r.ID, ExitCode: exitBadInput, Stderr: fmt.Sprintf("pausenet: %v\n", err)}
+}
+
+// served reports whether a command can run in a process with others.
+func served(c *cobra.Command) bool {
+	for ; c != nil; c = c.Parent() {
+		if c.GroupID == liveGroup || slices.Contains([]string{"serve", "worker", "view"}, c.Name()) {
+			return false
+		}
+	}
+	return true
+}
+
+// printed collects what is written to a file.
+type printed struct {
+	to   *os.File
+	read chan string
+}
+
+func newPrinted() (*printed, error) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p := &printed{to: to, read: make(chan string, 1)}
+	go func() {
+		text, _ := io.ReadAll(from) // of a pipe
+		from.Close()
+		p.read <- string(text)
+	}()
+	return p, nil
+}
+
+// text closes the file and returns everything that was written to it.
+func (p *printed) text() string {
+	p.to.Close()
+	return <-p.read
+}
