@@ -36,7 +36,8 @@ func newCCCheckCommand() *cobra.Command {
 		Long: `Read each FILE and run the controller through random histories of a flow:
 packets, ACKs, CNPs, CNMs, losses and timers, on three paths. If the
 controller does something that the NIC forbids, such as setting a rate above
-the line rate, check reports it with the event that caused it.`,
+the line rate, check reports it with the event that caused it. Likely mistakes
+are warnings: numbers without a unit, rates and windows below a packet.`,
 		Example: `  pausenet cc check examples/controllers/aimd.star`,
 		Args:    cobra.MinimumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -51,8 +52,9 @@ the line rate, check reports it with the event that caused it.`,
 					continue
 				}
 				spec, err := controllerfile.Read(name)
+				var warnings []string
 				if err == nil {
-					if err = controllerfile.Check(spec); err != nil {
+					if warnings, err = controllerfile.Check(spec); err != nil {
 						err = fmt.Errorf("%s: %w", name, err)
 					}
 				}
@@ -60,6 +62,7 @@ the line rate, check reports it with the event that caused it.`,
 					errs = append(errs, err)
 					continue
 				}
+				writeWarnings(c.ErrOrStderr(), name, warnings)
 				fmt.Fprintf(c.OutOrStdout(), "%s is valid: tested with %d random histories of a flow on each of %d paths; requires of switches: %v\n",
 					name, controllerfile.Histories, len(controllerfile.Paths), spec.Needs)
 			}

@@ -3,6 +3,7 @@ package controllerfile
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/splitmix"
@@ -24,20 +25,79 @@ const Histories = 100
 const shortHistory, longHistory, longEvery = 120, 1000, 25
 
 // Check checks a congestion control with its constants' defaults by the rules of the NIC (cc.Conform). The histories
-// are the same each time.
-func Check(spec *cc.Spec) error {
+// are the same each time. It also returns likely mistakes: those in the file, and decisions that are allowed but hardly
+// meant.
+func Check(spec *cc.Spec) (warnings []string, err error) {
+	if spec.File != nil {
+		warnings = slices.Clone(spec.File.Warnings)
+	}
 	for _, env := range Paths {
+		seen := &extremes{rate: MostRate}
+		watching := *spec
+		watching.New = func(env cc.Env, settings cc.Settings) (cc.Controller, error) {
+			c, err := spec.New(env, settings)
+			if own, ok := c.(*controller); ok && err == nil {
+				return &watched{own, seen}, nil
+			}
+			return c, err
+		}
 		settings, err := cc.Resolver{}.Resolve(spec, nil, env)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		on := fmt.Sprintf("on a line of %v with a base RTT of %v", env.LineRate, env.BaseRTT)
 		for i := range uint64(Histories) {
-			if err := play(spec, settings, env, i); err != nil {
-				return fmt.Errorf("on a line of %v with a base RTT of %v: %w", env.LineRate, env.BaseRTT, err)
+			if err := play(&watching, settings, env, i); err != nil {
+				return nil, fmt.Errorf("%s: %w", on, err)
 			}
 		}
+		if text := seen.text(env); text != "" {
+			return append(warnings, on+" "+text), nil
+		}
 	}
-	return nil
+	return warnings, nil
+}
+
+// leastRate is the rate in b/s below which a warning is due: a packet of 1000 bytes takes a second there.
+const leastRate = 8000
+
+// extremes holds the lowest decisions of a controller.
+type extremes struct {
+	rate   float64
+	window int64 // 0: none
+}
+
+// watched records the decisions of a controller as the NIC asks for them.
+type watched struct {
+	*controller
+	seen *extremes
+}
+
+// Rate returns the program's rate.
+func (w *watched) Rate() float64 {
+	w.seen.rate = min(w.seen.rate, w.answer.Rate)
+	return w.answer.Rate
+}
+
+// Window returns the program's window.
+func (w *watched) Window() int64 {
+	if v := w.answer.Window; v > 0 && (w.seen.window == 0 || v < w.seen.window) {
+		w.seen.window = v
+	}
+	return w.answer.Window
+}
+
+// text returns what is unlikely about the decisions; empty for nothing.
+func (e *extremes) text(env cc.Env) string {
+	switch {
+	case e.rate < leastRate:
+		return fmt.Sprintf("the rate falls to %.3g bps, at which a packet takes %.3g s: keep a minimum, as with max(rate, 10 Mbps)",
+			e.rate, 8*float64(env.LineMTU)/e.rate)
+	case e.window > 0 && e.window < int64(env.MTU):
+		return fmt.Sprintf("the window falls to %d B, less than a packet of %d B, which is sent alone then: windows are in bytes; "+
+			"keep a minimum, as with max(window, mtu), and lower the rate for less", e.window, env.MTU)
+	}
+	return ""
 }
 
 // play plays one history. It returns a mistake in the controller's file as its error.

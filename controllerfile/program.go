@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/units"
@@ -40,6 +41,20 @@ var handlerNames = [HandlerCount]string{
 // String returns the handler's name in programs.
 func (h Handler) String() string { return handlerNames[h] }
 
+// HandlerNames returns the handlers' names in programs.
+func HandlerNames() []string { return handlerNames[:] }
+
+// Misspelt returns the handler that a name differs from in case and underscores only, such as onAck; empty for none.
+func Misspelt(name string) (handler string) {
+	fold := func(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+	for _, h := range handlerNames {
+		if h != name && fold(h) == fold(name) {
+			return h
+		}
+	}
+	return ""
+}
+
 // IsHandler reports whether the NIC calls functions of this name.
 func IsHandler(name string) bool { return slices.Contains(handlerNames[:], name) }
 
@@ -60,6 +75,7 @@ type Declaration struct {
 	HasWindow       bool
 	Parameters      []cc.Parameter
 	Handlers        Handlers
+	Warnings        []string // likely mistakes in a valid program, with their positions
 }
 
 // Program represents a parsed program of a congestion controller.
@@ -246,7 +262,7 @@ func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 	spec := cc.Spec{
 		Name: name, Summary: d.Summary, Source: d.Source, Needs: d.Needs, Departure: d.Departure, HasWindow: d.HasWindow,
 		Parameters: d.Parameters,
-		File:       &cc.File{Name: name, SHA256: hex.EncodeToString(sum[:]), Content: content},
+		File:       &cc.File{Name: name, SHA256: hex.EncodeToString(sum[:]), Content: content, Warnings: d.Warnings},
 	}
 	if spec.Summary == "" {
 		spec.Summary = "from the file " + name

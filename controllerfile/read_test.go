@@ -29,7 +29,7 @@ func TestExamplesConform(t *testing.T) {
 		found++
 		spec, err := controllerfile.Read(examples + e.Name())
 		if err == nil {
-			err = controllerfile.Check(spec)
+			_, err = controllerfile.Check(spec)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
@@ -55,10 +55,30 @@ func TestCheckFinds(t *testing.T) {
 	} {
 		spec, err := controllerfile.Parse("x.star", []byte(source), nil)
 		if err == nil {
-			err = controllerfile.Check(spec)
+			_, err = controllerfile.Check(spec)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s\nof\n%s", err, want, source)
+		}
+	}
+}
+
+// TestCheckWarns: rates and windows that are allowed but below a packet are warned of.
+func TestCheckWarns(t *testing.T) {
+	for body, want := range map[string]string{
+		"flow.rate = 10 * Mbps":                    "",
+		"flow.rate = flow.rate / 2 + bps":          "on a line of 40Gbps with a base RTT of 40us the rate falls to ",
+		"flow.window = path.mtu / 2 + 0 * ack.rtt": "the window falls to 500 B, less than a packet of 1000 B",
+		"flow.window = path.mtu":                   "",
+	} {
+		source := "def init(flow):\n    flow.rate = path.line_rate\ndef on_ack(flow, ack):\n    " + body + "\n"
+		spec, err := controllerfile.Parse("x.star", []byte(source), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnings, err := controllerfile.Check(spec)
+		if got := strings.Join(warnings, "\n"); err != nil || !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, %v", body, got, err)
 		}
 	}
 }
@@ -83,7 +103,7 @@ func TestNew(t *testing.T) {
 		}
 		spec, err := controllerfile.Read(controller)
 		if err == nil {
-			err = controllerfile.Check(spec)
+			_, err = controllerfile.Check(spec)
 		}
 		if err != nil || !strings.Contains(spec.Summary, "mine: ") || len(spec.Parameters) != 3 {
 			t.Errorf("%s: %v", language, err)

@@ -262,6 +262,12 @@ func (d *dialect) binary(n *syntax.BinaryExpr) syntax.Expr {
 			return choice
 		}
 	}
+	for _, e := range []syntax.Expr{n.X, n.Y} {
+		if l, ok := e.(*syntax.ListExpr); ok && n.Op == syntax.STAR {
+			d.errorf(l, "a list cannot be multiplied: to repeat an item, write [0 for i in range(8)] instead of [0] * 8")
+			return n
+		}
+	}
 	n.X, n.Y = d.expr(n.X), d.expr(n.Y)
 	x, ok := folded(n.X)
 	y, also := folded(n.Y)

@@ -1,24 +1,3 @@
-// Package star reads controllers that are written in Starlark, and runs them by go.starlark.net.
-//
-// The language is Starlark with while, and without features that controllers do not need, so that memory is bounded
-// like steps are (see dialect). Numbers are floats, lists are short, and there are neither texts nor dictionaries at
-// run time. Its documentation for users is docs/controllers-from-files.md.
-//
-// Read parses a program once. Bind compiles it for the constants of an Env, with parameters as literals. Each flow then
-// calls it. Bound programs are frozen: flows share code and constants, which do not change. A flow has its own thread,
-// so flows of different hosts may be called at the same time.
-//
-// # Rounding
-//
-// Starlark's floats are IEEE 754 doubles. The interpreter computes one operation at a time and boxes its result, so no
-// compiler can fuse a product and a sum. Results are equal on all processors, and equal to those of Go code that rounds
-// each product (see package cc).
-//
-// Files:
-//
-//   - star.go: reading, binding and calling.
-//   - declare.go: declarations of a file; dialect.go: checks and rewrites programs.
-//   - values.go: flows, samples and hops; list.go: lists and their limits; builtins.go: functions.
 package star
 
 import (
@@ -57,6 +36,7 @@ type source struct {
 	handlers map[string]*syntax.DefStmt
 	reads    map[string]bool // attributes that the program reads
 	slots    slots
+	loops    []loop
 	problems []error
 }
 
@@ -80,7 +60,9 @@ func Read(name string, content []byte) (controllerfile.Program, error) {
 			"and functions such as on_ack(flow, ack)"}
 	}
 	s.scan(file)
+	s.loops = loopsOf(file)
 	s.functions(file)
+	s.outer(file)
 	first := file.Stmts[0]
 	file.Stmts = s.declare(file)
 	if len(s.problems) > 0 {
@@ -111,6 +93,7 @@ func Read(name string, content []byte) (controllerfile.Program, error) {
 	}); err != nil {
 		return nil, err
 	}
+	s.warn(file)
 	return s, nil
 }
 
@@ -130,29 +113,13 @@ func (s *source) parse() (*syntax.File, error) {
 	file, err := options.Parse(s.name, s.content, 0)
 	var mistake syntax.Error
 	if errors.As(err, &mistake) {
-		return nil, s.at(mistake.Pos, mistake.Msg+hint(mistake.Msg))
+		return nil, s.syntaxMistake(mistake)
 	}
 	return file, err
 }
 
 func (s *source) at(pos syntax.Position, message string) error {
 	return &controllerfile.Error{File: s.name, Line: int(pos.Line), Column: int(pos.Col), Message: message}
-}
-
-// hint returns a likely cause of a parser's message.
-func hint(message string) string {
-	switch {
-	case strings.Contains(message, "got indent") || strings.Contains(message, "outdent") ||
-		strings.Contains(message, "unindent"):
-		return " (all lines of a block must start in the same column)"
-	case strings.Contains(message, "want ':'"):
-		return " (def, if, else, for and while end in a colon)"
-	case strings.Contains(message, "want newline"), strings.Contains(message, "got import"),
-		strings.Contains(message, "got class"), strings.Contains(message, "got identifier"),
-		strings.Contains(message, "got '='"):
-		return " (classes, import, global, try, and a = within a condition are not Starlark)"
-	}
-	return ""
 }
 
 // scan collects the attributes in the file, and which of them the program sets.
@@ -199,10 +166,7 @@ func (s *source) scan(file *syntax.File) {
 
 // functions finds the handlers.
 func (s *source) functions(file *syntax.File) {
-	var names []string
-	for h := range controllerfile.HandlerCount {
-		names = append(names, h.String())
-	}
+	names := controllerfile.HandlerNames()
 	for _, stmt := range file.Stmts {
 		def, ok := stmt.(*syntax.DefStmt)
 		if !ok {
@@ -210,7 +174,7 @@ func (s *source) functions(file *syntax.File) {
 		}
 		at := slices.Index(names, def.Name.Name)
 		if at < 0 {
-			if strings.HasPrefix(def.Name.Name, "on_") {
+			if strings.HasPrefix(def.Name.Name, "on_") || controllerfile.Misspelt(def.Name.Name) != "" {
 				s.errorf(def.Name, "%s is never called: the functions that are called are %s%s", def.Name.Name,
 					strings.Join(names, ", "),
 					cc.Nearest(def.Name.Name, names))
@@ -279,6 +243,9 @@ func missing(name string) string {
 	switch {
 	case name == "math":
 		return "math is not available: sqrt, floor, ceil, round, abs, min and max are built in"
+	case slices.Contains([]string{"exp", "log", "log2", "log10", "pow", "sin", "cos", "tanh"}, name):
+		return name + " is not available, because its last bits differ between processors: use sqrt, products, or a list of " +
+			"values to look up"
 	case name == "print":
 		return "print is not available: rates.csv has the flow's rate over time, and fail(\"here\", x) ends the run and prints x"
 	case pathNamed(name):
@@ -436,9 +403,20 @@ func (s *source) failed(err error, handler string) error {
 	if errors.As(err, &eval) {
 		e.Message = explain(eval.Msg)
 		e.Trace = eval.CallStack.String()
+		spinning := strings.Contains(eval.Msg, "too many steps")
 		for i := range eval.CallStack {
-			if frame := eval.CallStack.At(i); frame.Pos.Filename() == s.name {
+			frame := eval.CallStack.At(i)
+			if frame.Pos.Filename() != s.name {
+				continue
+			}
+			if e.Column == 0 {
 				e.Line, e.Column, e.Function = int(frame.Pos.Line), int(frame.Pos.Col), frame.Name
+			}
+			if !spinning {
+				break
+			}
+			if l := s.spinning(frame.Name, frame.Pos.Line); l != nil {
+				e.Line, e.Column, e.Function = int(l.start.Line), int(l.start.Col), frame.Name
 				break
 			}
 		}
@@ -458,6 +436,8 @@ func explain(message string) string {
 		return message + ": a function cannot call itself; use a loop"
 	case strings.Contains(message, "division by zero"), strings.Contains(message, "modulo by zero"):
 		return message + ": make sure that the divisor is not 0"
+	case strings.HasPrefix(message, "float has no "):
+		return strings.Replace(message, "float", "a number", 1)
 	case !strings.HasPrefix(message, "unknown binary op: ") && !strings.HasSuffix(message, " not implemented"):
 	case strings.Contains(message, "NoneType"):
 		return message + ": None is no number (a function without return gives None)"

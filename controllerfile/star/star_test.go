@@ -88,13 +88,13 @@ func mistakes() []mistake {
 		},
 		{
 			"no colon", "def init(flow)\n    flow.rate = 1\n",
-			"x.star:2:1: got newline, want ':' (def, if, else, for and while end in a colon)",
+			"x.star:1:15: got newline, want ':' (def, if, elif, else, for and while end in a colon)",
 		},
 		{
 			"indentation", "def init(flow):\n    flow.rate = 1\n      flow.n = 2\n",
 			"all lines of a block must start in the same column",
 		},
-		{"a Python import", "import math\n" + start, "classes, import, global"},
+		{"a Python import", "import math\n" + start, "x.star:1:1: import is not supported: a controller is one file"},
 		{"math", onAck("flow.rate = math.sqrt(2)"), "x.star:6:17: math is not available: sqrt"},
 		{"print", onAck("print(ack.rtt)"), "print is not available: rates.csv"},
 		{"a file", onAck("open(1)"), "cannot use files, clocks or random numbers"},
@@ -118,7 +118,60 @@ func mistakes() []mistake {
 		},
 		{"a misspelt field", onAck("flow.n = ack.rttt"), "an ACK has no .rttt: it has now, rtt, acked_bytes"},
 		{"another sample's field", onAck("flow.n = ack.flows"), "an ACK has no .flows, which belongs to on_cnm"},
-		{"state that is not there", onAck("flow.n = flow.count"), "flow has no .count: the file never sets it"},
+		{
+			"state that is not there", onAck("flow.n = flow.count"),
+			"flow has no .count: the file never sets it, but log, moves, n, rate, timer, window",
+		},
+		{
+			"a misspelt attribute of the flow", onAck("flow.counter = 1", "flow.n = flow.conter"),
+			`flow has no .conter: the file never sets it, but counter, log, moves, n, rate, timer, window (did you mean .counter?)`,
+		},
+		{
+			"a misspelt field of a hop", onAck("flow.n = ack.hops[0].tx_byte"),
+			"x.star:6:25: in on_ack: a hop has no .tx_byte: it has rate, departed, tx_bytes, queue_bytes, elapsed, tx_delta, " +
+				"queue_gradient (did you mean .tx_bytes?)",
+		},
+		{"a number's attribute", onAck("flow.n = ack.rtt.us"), "a number has no .us field or method"},
+		{"a unit beside its number", onAck("if ack.rtt > 26us:", "    pass"), "x.star:6:18: write 26 * us: a unit is a name"},
+		{"microseconds with a Greek letter", onAck("flow.n = 26µs"), "x.star:6:14: write 26 * us"},
+		{"seconds", onAck("flow.n = 2s"), "write 2 * seconds"},
+		{"another unit", onAck("flow.rate = 2.5 Gbps"), "x.star:6:17: write 2.5 * Gbps"},
+		{
+			"else if", onAck("if ack.ce:", "    pass", "else if ack.ue:", "    pass"),
+			"x.star:8:5: write elif instead of else if",
+		},
+		{"is None", onAck("if flow.n is None:", "    pass"), "x.star:6:15: write == instead of is, as in x == None"},
+		{"is not None", onAck("if flow.n is not None:", "    pass"), "write != instead of is not, as in x != None"},
+		{"an f-string", onAck(`fail(f"rtt {ack.rtt}")`), `f-strings are not supported: fail takes values beside its text`},
+		{
+			"global", "count = 0\n" + onAck("global count", "count += 1"),
+			"x.star:7:5: global is not supported: write flow.count, and set it in init",
+		},
+		{"try", onAck("try:", "    pass", "except:", "    pass"), "x.star:6:5: try is not supported: there are no exceptions"},
+		{"raise", onAck("raise 5"), `raise is not supported: write fail("why", x)`},
+		{"a class", "class Flow:\n    pass\n" + start, "x.star:1:1: class is not supported: keep a flow's state"},
+		{"a power", onAck("flow.n = flow.n ** 2"), "** is not supported: write flow.n * flow.n for a square"},
+		{"an increment", onAck("flow.n++"), "write flow.n += 1 instead of flow.n++"},
+		{"and as in C", onAck("if ack.ce && ack.ue:", "    pass"), "write and instead of &&"},
+		{"= in a condition", onAck("if flow.n = 5:", "    pass"), "write == to compare"},
+		{"exp", onAck("flow.n = exp(-1)"), "x.star:6:14: exp is not available, because its last bits differ"},
+		{
+			"a variable of all flows", "count = 0\n" + onAck("count += 1"),
+			"x.star:7:5: count is set outside of functions, so its value cannot change: write flow.count, and set flow.count in init",
+		},
+		{
+			"a variable of all flows, spelled out", "count = 0\n" + onAck("count = count + 1"),
+			"x.star:7:5: count is set outside of functions",
+		},
+		{
+			"a handler in camel case", start + "def onAck(flow, ack):\n    pass\n",
+			`x.star:5:5: onAck is never called: the functions that are called are init, preset, on_ack, on_cnp, on_cnm, ` +
+				`on_nak, on_timeout, on_timer, on_sent; did you mean "on_ack"`,
+		},
+		{
+			"tabs beside spaces", "def init(flow):\n    flow.rate = 1\n\tflow.n = 1\n",
+			"x.star:3:1: this line is indented with a tab, and line 2 with spaces",
+		},
 		{
 			"state that is not there yet", onAck("if flow.n == 0:", "    flow.n = flow.last", "flow.last = 1"),
 			"x.star:7:22: in on_ack: flow.last has no value yet: set it in init",
@@ -159,7 +212,17 @@ func mistakes() []mistake {
 		},
 		{
 			"an endless loop", onAck("while True:", "    pass"),
-			"in on_ack: the call has taken 100000 steps: is there an endless loop?",
+			"x.star:6:5: in on_ack: the call has taken 100000 steps: is there an endless loop?",
+		},
+		{
+			"an endless loop around another",
+			onAck("x = 1", "while x > 0:", "    for i in range(20):", "        x = x + i", "    x = x * 2"),
+			"x.star:7:5: in on_ack: the call has taken 100000 steps",
+		},
+		{
+			"an endless loop that calls",
+			start + "def f(x):\n    return x\ndef on_ack(flow, ack):\n    for i in [1, 2]:\n        while True:\n            f(i)\n",
+			"x.star:9:9: in on_ack: the call has taken 100000 steps",
 		},
 		{
 			"recursion", start + "def f(x):\n    return f(x)\ndef on_ack(flow, ack):\n    f(1)\n",
@@ -197,7 +260,7 @@ func mistakes() []mistake {
 			"// divides to whole numbers",
 		},
 		{"a repeated text", onAck(`x = "a" * 1000000000`), "strings work only in fail(...)"},
-		{"a repeated list", onAck("x = [1] * 1000000000"), "unknown binary op: list * float"},
+		{"a repeated list", onAck("x = [1] * 1000000000"), "x.star:6:9: a list cannot be multiplied: to repeat an item, write [0 for"},
 		{"a great range", onAck("x = list(range(1000000000))"), "list takes a list"},
 		{"a dictionary", onAck("x = {1: 2}"), "dictionaries are not supported"},
 		{"bits", onAck("flow.n = 1 << 40"), "operator << is not supported"},
@@ -233,6 +296,60 @@ func mistakes() []mistake {
 }
 
 type mistake struct{ name, source, want string }
+
+// TestWarnings: numbers without their unit, and functions that nothing calls, are warned of; what is meant is not.
+func TestWarnings(t *testing.T) {
+	const start = "params = {\"wait\": time(\"55us\")}\ndef init(flow):\n    flow.rate = path.line_rate\n    flow.n = 0\n"
+	const rtt = "50 is 50 ps here, as times are in picoseconds: write 50 * us, or 50 * ps if it is meant"
+	for line, want := range map[string]string{
+		"if ack.rtt > 50: pass":                    "x.star:6:18: " + rtt,
+		"if 50 < ack.rtt: pass":                    "x.star:6:8: " + rtt,
+		"if ack.rtt - path.base_rtt > 50: pass":    "x.star:6:34: " + rtt,
+		"flow.timer = ack.now + 50":                "x.star:6:28: " + rtt,
+		"flow.timer = max(50, ack.now * 2)":        "x.star:6:22: " + rtt,
+		"if params.wait > 50: pass":                "x.star:6:22: " + rtt,
+		"flow.rate = 40":                           "x.star:6:17: 40 is 40 bps here, as rates are in bits per second: write 40 * Gbps",
+		"flow.rate += 40":                          "x.star:6:18: 40 is 40 bps",
+		"flow.rate = max(40, flow.rate / 2)":       "x.star:6:21: 40 is 40 bps",
+		"flow.window = 10":                         "a window of 10 is less than a packet, as windows are in bytes: write 10 * path.mtu, or",
+		"flow.n += 1":                              "",
+		"if flow.n > 5: pass":                      "",
+		"if ack.rtt > 0: pass":                     "",
+		"if ack.rtt > 50 * us: pass":               "",
+		"if ack.rtt > 50 * ps: pass":               "",
+		"if ack.rtt > 1.5 * path.base_rtt: pass":   "",
+		"if ack.rtt / path.base_rtt > 2: pass":     "",
+		"flow.rate = 40e9":                         "",
+		"flow.rate = flow.rate * (1 - 0.5)":        "",
+		"flow.window = 10 * path.mtu":              "",
+		"flow.window = max(1000, flow.window - 1)": "",
+	} {
+		p, err := Read("x.star", []byte(start+"def on_ack(flow, ack):\n    "+line+"\n"))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if got := strings.Join(p.Declares().Warnings, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: warnings %q, want %q", line, got, want)
+		}
+	}
+	for source, want := range map[string]string{
+		start + "def f(x):\n    return x\n":                        "x.star:5:5: f is never called",
+		start + "def ack(flow, ack):\n    return x\nx = 5\n":       `x.star:5:5: ack is never called; did you mean "on_ack"`,
+		start + "def f(x):\n    return x\nONE = f(1)\n":            "",
+		start + "n = 5\ndef on_nak(flow, now):\n    n = 6\n":       "x.star:7:5: this n is a variable of the function",
+		start + "def on_nak(flow, now):\n\tflow.rate = 1 * Gbps\n": "x.star:6:1: this line is indented with a tab, and line 3 with spaces",
+	} {
+		p, err := Read("x.star", []byte(source))
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		if got := strings.Join(p.Declares().Warnings, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: warnings %q, want %q", source, got, want)
+		}
+	}
+}
 
 // TestMistakes: what students write that is wrong gets a message with its place and what to do.
 func TestMistakes(t *testing.T) {

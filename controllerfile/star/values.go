@@ -76,7 +76,8 @@ func (f *flowValue) Attr(name string) (starlark.Value, error) {
 	if pathNamed(name) {
 		return nil, fmt.Errorf("flow has no .%s: use path.%s", name, name)
 	}
-	return nil, starlark.NoSuchAttrError(fmt.Sprintf("flow has no .%s: the file never sets it", name))
+	return nil, starlark.NoSuchAttrError(fmt.Sprintf("flow has no .%s: the file never sets it, but %s", name,
+		strings.Join(f.AttrNames(), ", ")))
 }
 
 // SetField sets an attribute.
@@ -243,8 +244,8 @@ func (h *hopValue) Attr(name string) (starlark.Value, error) {
 	if i := slices.Index(controllerfile.HopFields[:], name); i >= 0 {
 		return starlark.Float(h.of.Numbers()[i]), nil
 	}
-	return nil, starlark.NoSuchAttrError(fmt.Sprintf("a hop has no .%s: it has %s%s", name,
-		strings.Join(controllerfile.HopFields[:], ", "), cc.Nearest(name, controllerfile.HopFields[:])))
+	return nil, starlark.NoSuchAttrError(fmt.Sprintf("a hop has no .%s: it has %s", name,
+		strings.Join(controllerfile.HopFields[:], ", ")))
 }
 
 // pathNames lists the constants of a flow's path.

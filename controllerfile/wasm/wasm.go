@@ -135,6 +135,11 @@ func Read(name string, content []byte) (controllerfile.Program, error) {
 				"pausenet.h defines it)", need)
 		}
 	}
+	for name := range exports {
+		if handler := controllerfile.Misspelt(name); handler != "" {
+			return refuse("it exports %s, which is never called: did you mean %s?", name, handler)
+		}
+	}
 	handled := controllerfile.Handlers(0)
 	for h := range controllerfile.HandlerCount {
 		f := exports[h.String()]

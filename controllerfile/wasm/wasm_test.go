@@ -114,6 +114,10 @@ func TestMistakes(t *testing.T) {
 			flags: []string{"-Wl,--allow-undefined"},
 			want:  "it imports clock_gettime of env, but a controller may import nothing",
 		},
+		{
+			name: "a misspelt handler", source: plain + "HANDLER(onAck) { flow.n = 1; }\n",
+			want: "it exports onAck, which is never called: did you mean on_ack?",
+		},
 		{name: "no init", source: "PAUSENET_CONTROLLER(\"\")\n", want: "it does not export init"},
 		{
 			name: "no declaration", source: "PAUSENET_EXPORT(init) void init(void) {}\n",

@@ -140,7 +140,7 @@ func TestBrokenControllerFile(t *testing.T) {
 		}
 		_, err := Parse("x.yaml", []byte("topology: star\nduration: 1ms\n"+text), nil)
 		var problems yamlspec.Problems
-		if !errors.As(err, &problems) || len(problems) != 1 || !strings.Contains(problems[0].Message, "broken.star:2:1: ") {
+		if !errors.As(err, &problems) || len(problems) != 1 || !strings.Contains(problems[0].Message, "broken.star:1:15: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -106,6 +106,7 @@ func (g *groups[K]) add(key K, name string) {
 // indexes or, without any, for all. Programs on the fabric may send in any priority.
 func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs, live: true, only: switches}
+	w.controllerFile()
 	w.buffers()
 	w.pauses()
 	w.marks()
@@ -124,9 +125,17 @@ func (w *warner) files() {
 	}
 }
 
+// controllerFile adds the warnings of the controller's file.
+func (w *warner) controllerFile() {
+	if w.spec.File != nil {
+		w.texts = append(w.texts, w.spec.File.Warnings...)
+	}
+}
+
 // addAll adds the warnings of a run.
 func (w *warner) addAll() {
 	w.files()
+	w.controllerFile()
 	w.buffers()
 	w.pauses()
 	w.marks()

@@ -71,6 +71,8 @@ type File struct {
 	Name    string `json:"name"` // name of the file without its folder, equal to that of the congestion control
 	SHA256  string `json:"sha256"`
 	Content []byte `json:"-"`
+	// Warnings describes likely mistakes in the file, each with its position.
+	Warnings []string `json:"-"`
 }
 
 // SwitchNeeds lists the requirements of a congestion control on switches and receivers.
