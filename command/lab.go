@@ -305,6 +305,9 @@ func writeGrade(w io.Writer, g *lab.Grade) {
 	for _, name := range slices.Sorted(maps.Keys(g.Problems)) {
 		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(strings.TrimSpace(g.Problems[name]), "\n", "\n  "))
 	}
+	for _, text := range g.Warnings {
+		fmt.Fprintf(w, "\n  warning: %s\n", text)
+	}
 	for i := range g.Checks {
 		o := &g.Checks[i]
 		mark := " "

@@ -37,6 +37,7 @@ type Grade struct {
 	Of       Points            `json:"of"`
 	Checks   []Outcome         `json:"checks"`
 	Problems map[string]string `json:"problems,omitempty"` // mistakes in submitted files, by file
+	Warnings []string          `json:"warnings,omitempty"` // likely mistakes in controllers that can be run
 	// Score holds the geometric mean by which a contest ranks; 0 if a figure is missing or the exercise is no contest.
 	Score float64 `json:"score,omitempty"`
 	// Curves holds the curves of a contest.
@@ -67,7 +68,7 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 		return nil, err
 	}
 	e := s.e
-	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: s.Problems}
+	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: s.Problems, Warnings: s.Warnings}
 	var all []measure.Measurement
 	summaries := map[string][]*measure.Summary{}
 	for name, r := range runs {
@@ -83,12 +84,14 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 		c := &e.Checks[i]
 		outcome := Outcome{Title: c.Title, Of: c.Points, Required: c.required(e)}
 		outcome.Measured, outcome.Passed = s.judge(c, runs, all)
+		blocked := s.blocked(c, runs)
 		if c.Chained && outcome.Passed && i > 0 && !g.Checks[i-1].Passed {
 			outcome.Measured, outcome.Passed = outcome.Measured+", which counts only after the check before it passes", false
+			blocked = true
 		}
 		if outcome.Passed {
 			outcome.Points = c.Points
-		} else {
+		} else if !blocked {
 			outcome.Hint, outcome.LookAt = c.Hint, c.LookAt
 			if r := runs[c.Run]; r != nil {
 				outcome.Report = r.report
@@ -112,10 +115,20 @@ func (e *Exercise) Failed(problem string) *Grade {
 		c := &e.Checks[i]
 		g.Checks = append(g.Checks, Outcome{
 			Title: c.Title, Of: c.Points, Required: c.required(e), Measured: "not checked",
-			Hint: c.Hint, LookAt: c.LookAt,
 		})
 	}
 	return g
+}
+
+// blocked reports whether a check cannot pass because of something else: a file or a run that it needs.
+func (s *Submission) blocked(c *Check, runs map[string]*made) bool {
+	for _, name := range []string{c.Run, c.Row.RelativeTo} {
+		r := runs[name]
+		if r != nil && (r.problem != "" || len(c.Verdict) == 0 && slices.ContainsFunc(r.results, untrusted)) {
+			return true
+		}
+	}
+	return c.Answer != "" && s.unread == nil || c.Setting != "" && s.scenarios[c.Changed] == nil
 }
 
 // measured returns a figure of a run, averaged over the seeds.
@@ -178,8 +191,10 @@ func (s *Submission) judgeAnswer(c *Check, runs map[string]*made,
 	answer, given := s.answers[c.Answer]
 	q := s.e.question(c.Answer)
 	switch {
-	case !given && s.Problems[AnswersFile] != "":
+	case !given && s.unread == nil:
 		return AnswersFile + " cannot be read", false
+	case !given && s.unread[c.Answer] != "":
+		return "no answer: " + s.unread[c.Answer], false
 	case !given:
 		return fmt.Sprintf("no answer: write one into %s, such as %s: %s", AnswersFile, q.Name, q.Kind.Example()), false
 	}

@@ -25,6 +25,8 @@ type Submission struct {
 	e       *Exercise
 	folder  string
 	answers map[string]float64 // in base units
+	// unread holds the mistakes of answers by name; nil if the file cannot be read at all.
+	unread map[string]string
 	// scenarios holds the changed scenarios by file, sources their content.
 	scenarios map[string]*scenario.Scenario
 	trees     map[string]*yamlspec.Value
@@ -34,6 +36,8 @@ type Submission struct {
 	Problems map[string]string
 	// Mistakes holds the problems as errors with positions, for editors.
 	Mistakes []error
+	// Warnings holds likely mistakes in controllers that can be run.
+	Warnings []string
 }
 
 // Submit reads a student's files. It runs nothing and opens no other files.
@@ -89,10 +93,12 @@ func (s *Submission) take(file, called string) error {
 	case s.e.changed(file) != nil:
 		return s.readScenario(s.e.changed(file), data)
 	}
-	if _, err := controllerfile.Parse(file, data, nil); err != nil {
+	spec, err := controllerfile.Parse(file, data, nil)
+	if err != nil {
 		return err
 	}
 	s.programs[file] = data
+	s.Warnings = append(s.Warnings, spec.File.Warnings...)
 	return nil
 }
 
@@ -110,28 +116,51 @@ func plainError(file string, err error) error {
 }
 
 // readAnswers reads answers.yaml: a number with its unit for each question. An empty answer counts as missing and is
-// no mistake.
+// no mistake. If the file is no YAML, each line that is gives its answer: a mistake spoils only the answers that have
+// it.
 func (s *Submission) readAnswers(data []byte) error {
+	s.unread = map[string]string{}
 	report := new(yamlspec.Report)
-	root := report.Parse(AnswersFile, data)
-	if root != nil {
-		m := root.Mapping()
-		for i := range s.e.Answers {
-			q := &s.e.Answers[i]
-			v := m.Get(q.Name)
-			if v == nil || v.Raw() == "" && !v.IsMapping() && !v.IsSequence() {
-				continue
-			}
-			x, err := q.Kind.Parse(v.Raw())
-			if err != nil {
-				v.Errorf("%v", err)
-				continue
-			}
-			s.answers[q.Name] = x
+	if root := report.Parse(AnswersFile, data); root != nil {
+		s.answersIn(root.Mapping())
+		return report.Err()
+	}
+	report = new(yamlspec.Report)
+	seen := map[string]bool{}
+	for i, line := range strings.Split(string(data), "\n") {
+		name, _, _ := strings.Cut(line, ":")
+		if name = strings.Trim(name, " \t\"'"); strings.HasPrefix(name, "#") || name == "" || seen[name] {
+			continue
 		}
-		m.Done()
+		seen[name] = true
+		own := new(yamlspec.Report)
+		if root := own.Parse(AnswersFile, []byte(strings.Repeat("\n", i)+line)); root != nil {
+			s.answersIn(root.Mapping())
+		} else {
+			s.unread[name] = firstLine(own.Err().Error())
+		}
+		report.Add(own)
 	}
 	return report.Err()
+}
+
+// answersIn reads the answers of a mapping.
+func (s *Submission) answersIn(m *yamlspec.Mapping) {
+	for i := range s.e.Answers {
+		q := &s.e.Answers[i]
+		v := m.Get(q.Name)
+		if v == nil || v.Raw() == "" && !v.IsMapping() && !v.IsSequence() {
+			continue
+		}
+		x, err := q.Kind.Parse(v.Raw())
+		if err != nil {
+			v.Errorf("%v", err)
+			s.unread[q.Name] = err.Error()
+			continue
+		}
+		s.answers[q.Name] = x
+	}
+	m.Done()
 }
 
 // readScenario reads a changed scenario. It may differ from the exercise's only in values that the student may change,

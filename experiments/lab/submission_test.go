@@ -97,6 +97,11 @@ func TestAnswers(t *testing.T) {
 		"hop: 3":                `unknown key "hop": did you mean "hops"?`,
 		"chip: 271 MB # of all": "",
 		"3":                     "answers.yaml:1:1",
+		"alone: 700 µs":         "",
+		"alone: 700 μs":         "",
+		"chip: 0.271GB":         "",
+		"chip: 271000 kB":       "",
+		"alone: 0,7ms":          `"0,7ms" has a comma: write a point before the decimals, as in 0.7ms, and nothing between thousands`,
 	} {
 		folder := t.TempDir()
 		if err := os.WriteFile(filepath.Join(folder, AnswersFile), []byte(text), 0o600); err != nil {
@@ -104,6 +109,60 @@ func TestAnswers(t *testing.T) {
 		}
 		if got := Submit(e, folder).Problems[AnswersFile]; !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestOneBadAnswer checks that a mistake in a line of the answers spoils only its answer, even if the file is no YAML.
+func TestOneBadAnswer(t *testing.T) {
+	e, err := Builtin("pfc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"hops: three", "hops: 3: 4", "hops: [3", "hops: \"3", "hops 3"} {
+		folder := t.TempDir()
+		text := "# mine\nalone: 700us\n" + bad + "\nchip: 271MB\n"
+		if err := os.WriteFile(filepath.Join(folder, AnswersFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := Submit(e, folder)
+		if _, given := s.answers["hops"]; given || s.answers["alone"] != 700e3 || s.answers["chip"] != 271e6 {
+			t.Errorf("%q: answers %v", bad, s.answers)
+		}
+		if !strings.Contains(s.Problems[AnswersFile], "answers.yaml:3:") {
+			t.Errorf("%q: %q", bad, s.Problems[AnswersFile])
+		}
+	}
+}
+
+// TestHints checks that only checks that fail by themselves have a hint: not those whose file or run is missing.
+func TestHints(t *testing.T) {
+	folder := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(folder, "control.star"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hints := func() (hints string) {
+		e := pair(t)
+		for i := range e.Checks {
+			e.Checks[i].Hint = "hint " + e.Checks[i].Title
+		}
+		g := gradeWith(t, e, folder, Options{})
+		for _, o := range g.Checks {
+			hints += o.Hint + ";"
+		}
+		return hints
+	}
+	const init = "def init(flow):\n    flow.rate = path.line_rate"
+	for _, c := range []struct{ text, want string }{
+		{init + "(\n", ";;;"},
+		{init + "\ndef on_ack(flow, ack):\n    flow.rate = -1\n", "hint Trusted;;;"},
+		{init + " / 100\ndef on_ack(flow, ack):\n    for i in range(50):\n        flow.rate = flow.rate\n", ";hint Quick;hint Short;"},
+	} {
+		write(c.text)
+		if got := hints(); got != c.want {
+			t.Errorf("%q: hints %q, want %q", c.text, got, c.want)
 		}
 	}
 }

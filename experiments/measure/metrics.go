@@ -38,10 +38,18 @@ var (
 
 // Parse parses a value with its unit, "12.5KB" or "12.5 KB", into the base unit; for a plain number, "12.5".
 func (k Kind) Parse(text string) (float64, error) {
-	digits := strings.TrimRight(strings.TrimSpace(text), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	unit := strings.TrimSpace(text)[len(digits):]
-	x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	text = strings.TrimSpace(text)
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZµμ")
+	unit := text[len(digits):]
+	if usual := spellings[unit]; usual != "" && !slices.Contains(k.UnitNames(), unit) {
+		unit = usual
+	}
+	digits = strings.TrimSpace(digits)
+	x, err := strconv.ParseFloat(digits, 64)
 	switch {
+	case err != nil && isNumber(strings.Replace(digits, ",", ".", 1)):
+		return 0, fmt.Errorf("%q has a comma: write a point before the decimals, as in %s, and nothing between thousands", text,
+			strings.Replace(text, ",", ".", 1))
 	case err != nil || math.IsNaN(x) || math.IsInf(x, 0):
 		return 0, fmt.Errorf("%q is not %s: write one like %s", text, k.Name, k.Example())
 	case len(k.units) == 0 && unit != "":
@@ -51,6 +59,16 @@ func (k Kind) Parse(text string) (float64, error) {
 			strings.Join(k.UnitNames(), ", "))
 	}
 	return x * k.factor(unit), nil
+}
+
+// spellings maps usual spellings of units to their names.
+var spellings = map[string]string{
+	"µs": "us", "μs": "us", "kB": "KB", "kbps": "Kbps", "mbps": "Mbps", "gbps": "Gbps",
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
 }
 
 // Example returns a value as users write it.

@@ -110,6 +110,15 @@ func (r *Report) Err() error {
 	return ps
 }
 
+// Add adds the problems of another report on the same file.
+func (r *Report) Add(other *Report) {
+	for _, p := range other.problems {
+		if r.wants(&p) {
+			r.problems = append(r.problems, p)
+		}
+	}
+}
+
 // Count returns the number of reported problems, for decoders that continue only after a part without mistakes.
 func (r *Report) Count() int { return len(r.problems) + r.dropped }
 
