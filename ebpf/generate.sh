@@ -14,13 +14,14 @@ bpf() {
 bpf -go-package kernel -output-dir kernel -no-global-types pipelines c/kernel.c
 # The programs that the benchmark compares with.
 bpf -go-package kernel -output-dir kernel bare c/bare.c
+go tool gofumpt -w kernel/*_bpfel.go
 
 # The structures and constants alone, without what loads the object: package ebpf is data.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 types=
 for t in pass port_class credit port profile switch_state host route flow flowlet trigger verdict reason want port_kind burst_state shared_by \
-	path_choice hash_field ecn_mode tcd_state frame_mark; do
+	path_choice hash_field ecn_mode tcd_state frame_mark ifindex; do
 	types="$types -type $t"
 done
 # shellcheck disable=SC2086

@@ -123,6 +123,9 @@ const (
 // FrameMark marks frames that the pipelines send on the kernel plane (SO_MARK, skb->mark).
 const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
 
+// FirstOuter holds the interface index of the first port's outer end in the hub namespace. The other ports follow.
+const FirstOuter = int32(pipelinesIfindexFIRST_OUTER)
+
 // NoPort in Pass.OutPort means that no frame left a port.
 const NoPort = ^uint32(0)
 

@@ -74,6 +74,12 @@ type pipelinesHost struct {
 	Unused  uint32
 }
 
+type pipelinesIfindex uint32
+
+const (
+	pipelinesIfindexFIRST_OUTER pipelinesIfindex = 2
+)
+
 type pipelinesOut struct {
 	_       structs.HostLayout
 	Filled  uint64

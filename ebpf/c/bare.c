@@ -6,6 +6,15 @@
 
 /* That of the pipelines' output. Set as the object is loaded. */
 const volatile __u32 mark = 0;
+/* The port's outer end. Set as the object is loaded. */
+const volatile __u32 outer = 0;
+
+SEC("tc")
+int bare_entry(struct __sk_buff *skb)
+{
+	(void)skb;
+	return bpf_redirect_peer(outer, 0);
+}
 
 SEC("tc")
 int bare_egress(struct __sk_buff *skb)

@@ -11,6 +11,9 @@
  * cleared when a frame goes through a veth pair into another namespace, and survives bpf_redirect_peer. */
 enum frame_mark { FRAME_MARK = 0x70617573 };
 
+/* Of the first port's outer end, in the hub namespace. The others follow. */
+enum ifindex { FIRST_OUTER = 2 };
+
 /* What few frames need. The verifier knows most about one function. */
 #define COLD static __always_inline
 
@@ -144,16 +147,12 @@ static __always_inline void stamp_at(struct __sk_buff *skb, struct pass *x, __u3
 		stamp(x, h + at);
 }
 
-/* TCX or clsact egress of a port's outer end: the pipeline of the port that the frame left. */
-SEC("tc")
-int pausenet_egress(struct __sk_buff *skb)
+/* The pipeline of the port that a frame left. */
+static __always_inline void leave_port(struct __sk_buff *skb, struct pass *x)
 {
-	struct pass *x = current_pass();
 	__u8 *h = (__u8 *)(long)skb->data;
 	__u32 telemetry;
 
-	if (!x)
-		return TC_ACT_SHOT;
 	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
 		/* Of a packet socket's frame that does not fit into a page, the kernel leaves only the Ethernet header in the
 		 * linear part. What is pulled here stays there for the ingress hook. */
@@ -162,13 +161,36 @@ int pausenet_egress(struct __sk_buff *skb)
 	}
 	if (h + FRAME_MIN > (__u8 *)(long)skb->data_end) {
 		x->marked++; /* too short: the ingress hook drops it, and says so to the engine that waits for it */
-		return TC_ACT_OK;
+		return;
 	}
 	telemetry = egress(x, h, (__u8 *)(long)skb->data_end, skb->len);
 	if (telemetry == OFF_INT)
 		stamp_at(skb, x, OFF_INT);
 	else if (telemetry == OFF_INT6)
 		stamp_at(skb, x, OFF_INT6);
+}
+
+/* TCX or clsact ingress of the entry, into which the engine writes frames: on to the inner end of the port that they enter. */
+SEC("tc")
+int pausenet_entry(struct __sk_buff *skb)
+{
+	struct pass *x = current_pass();
+
+	if (!x)
+		return TC_ACT_SHOT;
+	leave_port(skb, x);
+	return bpf_redirect_peer(FIRST_OUTER + x->in_port, 0);
+}
+
+/* TCX or clsact egress of a port's outer end: for what the engine sends from there by a packet socket. */
+SEC("tc")
+int pausenet_egress(struct __sk_buff *skb)
+{
+	struct pass *x = current_pass();
+
+	if (!x)
+		return TC_ACT_SHOT;
+	leave_port(skb, x);
 	return TC_ACT_OK;
 }
 
@@ -252,5 +274,6 @@ const enum hash_field *hash_field_type __attribute__((unused));
 const enum ecn_mode *ecn_mode_type __attribute__((unused));
 const enum tcd_state *tcd_state_type __attribute__((unused));
 const enum frame_mark *frame_mark_type __attribute__((unused));
+const enum ifindex *ifindex_type __attribute__((unused));
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

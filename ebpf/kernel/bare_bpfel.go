@@ -17,8 +17,10 @@ import (
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	bareProgBareEgress  = "bare_egress"
+	bareProgBareEntry   = "bare_entry"
 	bareProgBareIngress = "bare_ingress"
 	bareVarMark         = "mark"
+	bareVarOuter        = "outer"
 )
 
 // loadBare returns the embedded CollectionSpec for bare.
@@ -64,20 +66,21 @@ type bareSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type bareProgramSpecs struct {
 	BareEgress  *ebpf.ProgramSpec `ebpf:"bare_egress"`
+	BareEntry   *ebpf.ProgramSpec `ebpf:"bare_entry"`
 	BareIngress *ebpf.ProgramSpec `ebpf:"bare_ingress"`
 }
 
 // bareMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type bareMapSpecs struct {
-}
+type bareMapSpecs struct{}
 
 // bareVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type bareVariableSpecs struct {
-	Mark *ebpf.VariableSpec `ebpf:"mark"`
+	Mark  *ebpf.VariableSpec `ebpf:"mark"`
+	Outer *ebpf.VariableSpec `ebpf:"outer"`
 }
 
 // bareObjects contains all objects after they have been loaded into the kernel.
@@ -99,8 +102,7 @@ func (o *bareObjects) Close() error {
 // bareMaps contains all maps after they have been loaded into the kernel.
 //
 // It can be passed to loadBareObjects or ebpf.CollectionSpec.LoadAndAssign.
-type bareMaps struct {
-}
+type bareMaps struct{}
 
 func (m *bareMaps) Close() error {
 	return _BareClose()
@@ -110,7 +112,8 @@ func (m *bareMaps) Close() error {
 //
 // It can be passed to loadBareObjects or ebpf.CollectionSpec.LoadAndAssign.
 type bareVariables struct {
-	Mark *ebpf.Variable `ebpf:"mark"`
+	Mark  *ebpf.Variable `ebpf:"mark"`
+	Outer *ebpf.Variable `ebpf:"outer"`
 }
 
 // barePrograms contains all programs after they have been loaded into the kernel.
@@ -118,12 +121,14 @@ type bareVariables struct {
 // It can be passed to loadBareObjects or ebpf.CollectionSpec.LoadAndAssign.
 type barePrograms struct {
 	BareEgress  *ebpf.Program `ebpf:"bare_egress"`
+	BareEntry   *ebpf.Program `ebpf:"bare_entry"`
 	BareIngress *ebpf.Program `ebpf:"bare_ingress"`
 }
 
 func (p *barePrograms) Close() error {
 	return _BareClose(
 		p.BareEgress,
+		p.BareEntry,
 		p.BareIngress,
 	)
 }

@@ -10,7 +10,7 @@ import (
 
 // Bare are programs that send every frame back: with them a pass costs what the kernel itself takes.
 type Bare struct {
-	Ingress, Egress *cilium.Program
+	Ingress, Egress, Entry *cilium.Program
 
 	objects bareObjects
 }
@@ -24,11 +24,14 @@ func LoadBare() (*Bare, error) {
 	if err := spec.Variables["mark"].Set(ebpf.FrameMark); err != nil {
 		return nil, fmt.Errorf("set the mark: %w", err)
 	}
+	if err := spec.Variables["outer"].Set(ebpf.FirstOuter); err != nil {
+		return nil, fmt.Errorf("set the outer end: %w", err)
+	}
 	b := &Bare{}
 	if err := spec.LoadAndAssign(&b.objects, nil); err != nil {
 		return nil, fmt.Errorf("load the bare programs: %w", err)
 	}
-	b.Ingress, b.Egress = b.objects.BareIngress, b.objects.BareEgress
+	b.Ingress, b.Egress, b.Entry = b.objects.BareIngress, b.objects.BareEgress, b.objects.BareEntry
 	return b, nil
 }
 

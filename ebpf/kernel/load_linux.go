@@ -14,10 +14,10 @@ import (
 
 // Pipelines is the pipelines loaded into the kernel.
 type Pipelines struct {
-	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end, and End
-	// on that one's ingress hook.
-	Ingress, Egress, End *cilium.Program
-	State                ebpf.State
+	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end, End on
+	// that one's ingress hook, and Entry on that of the entry.
+	Ingress, Egress, End, Entry *cilium.Program
+	State                       ebpf.State
 	// Outbox is where End puts what Ingress has sent out of a port.
 	Outbox Outbox
 
@@ -60,6 +60,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 		return nil, fmt.Errorf("load the pipelines: %w", err)
 	}
 	k.Ingress, k.Egress, k.End = k.objects.PausenetIngress, k.objects.PausenetEgress, k.objects.PausenetEnd
+	k.Entry = k.objects.PausenetEntry
 	if err := k.mapTables(); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}

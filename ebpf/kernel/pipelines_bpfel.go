@@ -29,11 +29,13 @@ const (
 	pipelinesMapSwitches         = "switches"
 	pipelinesProgPausenetEgress  = "pausenet_egress"
 	pipelinesProgPausenetEnd     = "pausenet_end"
+	pipelinesProgPausenetEntry   = "pausenet_entry"
 	pipelinesProgPausenetIngress = "pausenet_ingress"
 	pipelinesVarBurstStateType   = "burst_state_type"
 	pipelinesVarEcnModeType      = "ecn_mode_type"
 	pipelinesVarFrameMarkType    = "frame_mark_type"
 	pipelinesVarHashFieldType    = "hash_field_type"
+	pipelinesVarIfindexType      = "ifindex_type"
 	pipelinesVarLeaves           = "leaves"
 	pipelinesVarLive             = "live"
 	pipelinesVarPathChoiceType   = "path_choice_type"
@@ -90,6 +92,7 @@ type pipelinesSpecs struct {
 type pipelinesProgramSpecs struct {
 	PausenetEgress  *ebpf.ProgramSpec `ebpf:"pausenet_egress"`
 	PausenetEnd     *ebpf.ProgramSpec `ebpf:"pausenet_end"`
+	PausenetEntry   *ebpf.ProgramSpec `ebpf:"pausenet_entry"`
 	PausenetIngress *ebpf.ProgramSpec `ebpf:"pausenet_ingress"`
 }
 
@@ -118,6 +121,7 @@ type pipelinesVariableSpecs struct {
 	EcnModeType    *ebpf.VariableSpec `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.VariableSpec `ebpf:"frame_mark_type"`
 	HashFieldType  *ebpf.VariableSpec `ebpf:"hash_field_type"`
+	IfindexType    *ebpf.VariableSpec `ebpf:"ifindex_type"`
 	Leaves         *ebpf.VariableSpec `ebpf:"leaves"`
 	Live           *ebpf.VariableSpec `ebpf:"live"`
 	PathChoiceType *ebpf.VariableSpec `ebpf:"path_choice_type"`
@@ -187,6 +191,7 @@ type pipelinesVariables struct {
 	EcnModeType    *ebpf.Variable `ebpf:"ecn_mode_type"`
 	FrameMarkType  *ebpf.Variable `ebpf:"frame_mark_type"`
 	HashFieldType  *ebpf.Variable `ebpf:"hash_field_type"`
+	IfindexType    *ebpf.Variable `ebpf:"ifindex_type"`
 	Leaves         *ebpf.Variable `ebpf:"leaves"`
 	Live           *ebpf.Variable `ebpf:"live"`
 	PathChoiceType *ebpf.Variable `ebpf:"path_choice_type"`
@@ -205,6 +210,7 @@ type pipelinesVariables struct {
 type pipelinesPrograms struct {
 	PausenetEgress  *ebpf.Program `ebpf:"pausenet_egress"`
 	PausenetEnd     *ebpf.Program `ebpf:"pausenet_end"`
+	PausenetEntry   *ebpf.Program `ebpf:"pausenet_entry"`
 	PausenetIngress *ebpf.Program `ebpf:"pausenet_ingress"`
 }
 
@@ -212,6 +218,7 @@ func (p *pipelinesPrograms) Close() error {
 	return _PipelinesClose(
 		p.PausenetEgress,
 		p.PausenetEnd,
+		p.PausenetEntry,
 		p.PausenetIngress,
 	)
 }

@@ -43,8 +43,8 @@ func (way Hooks) triesTCX(plan *topologies.Plan) bool {
 	return way == HooksTCX || way == HooksAuto && len(plan.Ports) <= tcxPorts
 }
 
-// attachAll attaches the pipelines to every port: ingress to the inner end, and egress and the end of frames to the
-// outer end. It leaves the thread in the hub namespace.
+// attachAll attaches the pipelines to the entry and to every port: ingress to the inner end, and egress and the end of
+// frames to the outer end. It leaves the thread in the hub namespace.
 func (f *Fabric) attachAll(way Hooks) error {
 	if !way.triesTCX(f.plan) {
 		return f.attachClsact()
@@ -97,7 +97,10 @@ func (f *Fabric) attachTCX() error {
 				return err
 			}
 		}
-		return nil
+		if f.entry == nil {
+			return nil
+		}
+		return attach(f.enter, f.entry.index, cilium.AttachTCXIngress, entryName)
 	}, func(n *topologies.Node) error {
 		for _, id := range n.Ports {
 			p := &f.plan.Ports[id]
@@ -116,15 +119,20 @@ func (f *Fabric) attachTCX() error {
 // waits for RCU.
 func (f *Fabric) attachClsact() error {
 	for _, part := range []func(*rtnetlink.Socket, hooked) error{addQdiscs, addFilters} {
-		attach := func(h hooked) error {
+		attach := func(hooks ...hooked) error {
 			socket, err := rtnetlink.Open()
 			if err != nil {
 				return err
 			}
-			return errors.Join(part(socket, h), socket.Close())
+			for _, h := range hooks {
+				if err := part(socket, h); err != nil {
+					return errors.Join(err, socket.Close())
+				}
+			}
+			return socket.Close()
 		}
 		err := f.eachNamespace(func() error {
-			return attach(f.hookedOuter())
+			return attach(append(f.hookedEntry(), f.hookedOuter())...)
 		}, func(n *topologies.Node) error {
 			return attach(f.hookedInner(n))
 		})
@@ -153,6 +161,13 @@ func (f *Fabric) hookedOuter() hooked {
 		h.add(p.Name, fill.OuterIfindex(p.ID))
 	}
 	return h
+}
+
+func (f *Fabric) hookedEntry() []hooked {
+	if f.entry == nil {
+		return nil
+	}
+	return []hooked{{names: []string{entryName}, indexes: []int32{f.entry.index}, ingress: f.enter}}
 }
 
 func (f *Fabric) hookedInner(n *topologies.Node) hooked {

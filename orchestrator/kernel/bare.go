@@ -46,7 +46,7 @@ func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err erro
 func (b *BarePass) Send(n int) error {
 	out := &b.fabric.pipelines.Outbox
 	for i := range n {
-		if err := b.into.send(fill.OuterIfindex(0), b.frames[i&1]); err != nil {
+		if err := b.put(b.frames[i&1]); err != nil {
 			return fmt.Errorf("bare pass: %w", err)
 		}
 		data, _, ok := out.Receive()
@@ -60,6 +60,13 @@ func (b *BarePass) Send(n int) error {
 		out.Release()
 	}
 	return nil
+}
+
+func (b *BarePass) put(frame []byte) error {
+	if e := b.fabric.entry; e != nil {
+		return e.put(frame)
+	}
+	return b.into.send(fill.OuterIfindex(0), frame)
 }
 
 // Close removes the fabric.

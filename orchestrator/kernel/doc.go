@@ -23,8 +23,9 @@
 //     tag wazero selects wazero.go (the third plane) or wazero_none.go.
 //   - Fabrics: fabric.go builds one from netns.go (namespaces), links.go (veth pairs and hosts' addresses) and
 //     attach.go (the programs on each port). mark.go marks a namespace with its owner.
-//   - Frames: plane.go (passes through the pipelines), sending.go (sends into a port, and retries when the kernel is
-//     short of room), tap.go (captures frames on a wire). The Outbox of ebpf/kernel returns frames that leave a port.
+//   - Frames: plane.go (passes through the pipelines), entry.go (the interface by which frames get to the pipelines),
+//     sending.go (sends into a port, and retries when the kernel is short of room), tap.go (captures frames on a wire).
+//     The Outbox of ebpf/kernel returns frames that leave a port.
 //   - Live fabrics: liveplane.go (passes while users change the fabric), processplane.go (switches in this process,
 //     between hosts in the kernel), programs.go and ring.go (the frames of programs), liveports.go (prepares hosts'
 //     interfaces for programs), disturbed.go (interfaces that somebody has deleted, moved or taken down, and their

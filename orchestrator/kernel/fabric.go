@@ -20,13 +20,15 @@ import (
 
 // Fabric represents a topology in the kernel: a network namespace per device and a veth pair per port, with the
 // pipelines attached. The inner end of a port is in its device's namespace under its natural name, the outer end in the
-// hub namespace.
+// hub namespace, where the entry is too.
 type Fabric struct {
 	plan      *topologies.Plan
 	pipelines *kernel.Pipelines
 	ingress   *cilium.Program // for inner ends; nil if the pipelines run in this process
-	egress    *cilium.Program // for outer ends; nil if the pipelines run in this process
+	egress    *cilium.Program // for outer ends; nil if the engine sends nothing from there, or no pipelines run there
 	end       *cilium.Program // program for outer ends, on ingress
+	enter     *cilium.Program // for the entry
+	entry     *entry          // nil if the machine has no TAP interfaces, or the pipelines run in this process
 	hub       netns.NsHandle
 	devices   []netns.NsHandle // by node
 	hooks     []hook
@@ -88,12 +90,12 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.ingress, f.egress, f.end = f.pipelines.Ingress, f.pipelines.Egress, f.pipelines.End
+	f.ingress, f.egress, f.end, f.enter = f.pipelines.Ingress, f.pipelines.Egress, f.pipelines.End, f.pipelines.Entry
 	switch {
 	case o.inProcess:
 		f.ingress, f.egress = nil, nil
 	case o.bare != nil:
-		f.ingress, f.egress = o.bare.Ingress, o.bare.Egress
+		f.ingress, f.egress, f.enter = o.bare.Ingress, o.bare.Egress, o.bare.Entry
 	}
 	f.Timing.Load = time.Since(start)
 	err = onOwnThread(func() error {
@@ -110,6 +112,14 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 			return err
 		}
 		lap(&f.Timing.Links)
+		if !o.inProcess && !o.withoutEntry {
+			if f.entry, err = openEntry(f.plan); err != nil && !errors.Is(err, errNoEntry) {
+				return err
+			}
+		}
+		if f.entry != nil && !f.live {
+			f.egress = nil
+		}
 		if err := f.attachAll(o.Hooks); err != nil {
 			return err
 		}
@@ -165,6 +175,10 @@ func (f *Fabric) Close() error {
 		errs = append(errs, f.devices[i].Close())
 	}
 	f.devices = nil
+	if f.entry != nil {
+		errs = append(errs, f.entry.Close())
+		f.entry = nil
+	}
 	if f.hub.IsOpen() {
 		errs = append(errs, f.hub.Close())
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // busy runs all mechanisms: PFC through three switches, RED, CNPs, CNMs and triggers.
-func busy(t testing.TB, hooks Hooks, seed uint64) *rig {
+func busy(t testing.TB, hooks Hooks, seed uint64, withoutEntry bool) *rig {
 	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}", rigOptions{
-		hooks: hooks, seed: seed, burst: true, sw: func(s *switchagent.Settings) {
+		hooks: hooks, seed: seed, burst: true, withoutEntry: withoutEntry, sw: func(s *switchagent.Settings) {
 			s.PFC.XOFF, s.PFC.XON, s.ECN = 60_000, 50_000, switchagent.Default().ECN
 			s.ECN.PMax, s.CNM.QECN = 0.5, 20_000
 		},
@@ -32,7 +32,7 @@ func busy(t testing.TB, hooks Hooks, seed uint64) *rig {
 func TestHooksAgree(t *testing.T) {
 	testenv.NeedRoot(t)
 	needTCX(t)
-	tcx, clsact := busy(t, HooksTCX, 1), busy(t, HooksClsact, 1)
+	tcx, clsact := busy(t, HooksTCX, 1, false), busy(t, HooksClsact, 1, false)
 	if !tcx.plane.Fabric().TCX || clsact.plane.Fabric().TCX {
 		t.Fatalf("TCX: %t and %t", tcx.plane.Fabric().TCX, clsact.plane.Fabric().TCX)
 	}
@@ -42,10 +42,10 @@ func TestHooksAgree(t *testing.T) {
 	if tcx.Totals != clsact.Totals || tcx.Triggers == 0 {
 		t.Errorf("TCX: %+v, clsact: %+v", tcx.Totals, clsact.Totals)
 	}
-	if second := busy(t, HooksClsact, 1).Fingerprint(); second != clsact.Fingerprint() {
+	if second := busy(t, HooksClsact, 1, false).Fingerprint(); second != clsact.Fingerprint() {
 		t.Errorf("clsact gives %s and %s", clsact.Fingerprint(), second)
 	}
-	if other := busy(t, HooksClsact, 2).Fingerprint(); other == clsact.Fingerprint() {
+	if other := busy(t, HooksClsact, 2, false).Fingerprint(); other == clsact.Fingerprint() {
 		t.Error("another seed gives the same fingerprint")
 	}
 	// That the run has everything in it.
@@ -56,6 +56,24 @@ func TestHooksAgree(t *testing.T) {
 	}
 	if pauses == 0 || marks == 0 || cnms == 0 {
 		t.Errorf("%d PAUSEs, %d marks, %d CNMs", pauses, marks, cnms)
+	}
+}
+
+// TestWithoutEntry: where the machine has no TAP interfaces, frames go through a packet socket and the egress hooks of
+// ports, and the run does not show it.
+func TestWithoutEntry(t *testing.T) {
+	with, without := busy(t, HooksClsact, 1, false), busy(t, HooksClsact, 1, true)
+	if f := with.plane.Fabric(); f.entry == nil || f.egress != nil {
+		t.Fatal("frames do not go through an entry")
+	}
+	if f := without.plane.Fabric(); f.entry != nil || f.egress == nil {
+		t.Fatal("frames go through an entry")
+	}
+	if a, b := with.Fingerprint(), without.Fingerprint(); a != b {
+		t.Errorf("fingerprint %s through an entry, %s without", a, b)
+	}
+	if with.Totals != without.Totals {
+		t.Errorf("through an entry: %+v, without: %+v", with.Totals, without.Totals)
 	}
 }
 

@@ -124,7 +124,7 @@ func TestNothingLeaks(t *testing.T) {
 			t.Errorf("%s is still open: %s", fd, to)
 		}
 	}
-	if len(ids) != 21*3 || len(namespaces) < 4 {
+	if len(ids) != 21*4 || len(namespaces) < 4 {
 		t.Fatalf("%d programs and %d namespaces were seen", len(ids), len(namespaces))
 	}
 	// Threads that were in a namespace end with their goroutine, the kernel frees the rest a little later.

@@ -32,11 +32,13 @@ type livePlane struct {
 // ErrForged means that a program on a node set the mark that only the pipelines may set.
 var ErrForged = errors.New("a BPF program or tc filter on a node sends frames with the pipelines' mark, or passes frames to the pipelines")
 
-// Timeouts of a pass into a host: the first one, and the one after an unfinished pass. A live fabric continues
-// without the frame. A pass into a switch has the same timeout as in virtual time, because the fabric cannot
+// Timeouts of a pass into a host: from the outer end, through the entry, and after an unfinished pass. Through the
+// entry, passes finish within the system call unless the kernel steers frames to another processor. A live fabric
+// continues without the frame. A pass into a switch has the same timeout as in virtual time, because the fabric cannot
 // continue without its switches.
 const (
 	liveTimeout  = 100 * time.Millisecond
+	entryTimeout = time.Millisecond
 	deadTimeout  = 20 * time.Microsecond
 	spinsPerPoll = 64
 	spinsAtMost  = 100 * time.Microsecond
@@ -53,14 +55,14 @@ func (p *Plane) processLive(in int, f *frame.Frame) error {
 		return err
 	}
 	x.Verdict = ebpf.VerdictNone
-	if err := p.send(in, f, p.timeout(in)); err != nil {
+	if err := p.send(in, f, p.timeout(in, f)); err != nil {
 		if p.state.Ports[in].Kind == ebpf.KindSwitch || !isAny(err, lostAtHost...) {
 			return p.notSent(in, err)
 		}
 		return p.unfinished(in)
 	}
 	done := p.done + 1
-	if !l.await(p.timeout(in), func() bool { return atomic.LoadUint64(&x.Done) >= done }) {
+	if !l.await(p.timeout(in, f), func() bool { return atomic.LoadUint64(&x.Done) >= done }) {
 		if p.state.Ports[in].Kind == ebpf.KindSwitch {
 			return p.unseen(in)
 		}
@@ -97,14 +99,16 @@ func (p *Plane) processLive(in int, f *frame.Frame) error {
 	return nil
 }
 
-func (p *Plane) timeout(in int) time.Duration {
+func (p *Plane) timeout(in int, f *frame.Frame) time.Duration {
 	switch {
 	case p.live.dead[in]:
 		return deadTimeout
-	case p.state.Ports[in].Kind == ebpf.KindHost:
-		return liveTimeout
+	case p.state.Ports[in].Kind != ebpf.KindHost:
+		return passTimeout
+	case p.enters(in, f):
+		return entryTimeout
 	}
-	return passTimeout
+	return liveTimeout
 }
 
 // lostAtHost lists errors of sending into a host that lose only the frame: the user took the interface down or

@@ -16,8 +16,9 @@ type FabricOptions struct {
 	// Hooks selects how the kernel plane attaches the pipelines.
 	Hooks Hooks
 
-	bare      *kernel.Bare // replaces the pipelines
-	inProcess bool         // the pipelines run in this process; see OpenLive
+	bare         *kernel.Bare // replaces the pipelines
+	inProcess    bool         // the pipelines run in this process; see OpenLive
+	withoutEntry bool         // as on a machine without TAP interfaces
 }
 
 // OpenPlane opens the plane of the given name for a plan.

@@ -18,8 +18,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// Plane carries frames through the kernel: into a port's outer end, through the programs, and out of another's into
-// the outbox.
+// Plane carries frames through the kernel: into the entry, through the programs, and out of a port's outer end into the
+// outbox.
 type Plane struct {
 	fabric   *Fabric
 	state    *ebpf.State
@@ -72,7 +72,7 @@ func (p *Plane) CarriesPayload() bool { return true }
 // State returns the pipelines' tables and registers.
 func (p *Plane) State() *ebpf.State { return p.state }
 
-// Process sends the frame into the outer end of port in and waits until the programs have processed it.
+// Process sends the frame into port in and waits until the programs have processed it.
 func (p *Plane) Process(in int, f *frame.Frame) error {
 	if p.live != nil {
 		return p.processLive(in, f)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/kernel"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // ProbePipelines loads the pipelines.
@@ -62,10 +63,22 @@ func ProbeVeth() (string, error) {
 	return "pairs can be made", err
 }
 
+// ProbeEntry makes a TAP interface.
+func ProbeEntry() (string, error) {
+	err := inNewNamespace(func() error {
+		e, err := openEntry(&topologies.Plan{})
+		if err != nil {
+			return err
+		}
+		return e.Close()
+	})
+	return "interfaces can be made", err
+}
+
 // ProbeRing sets a receive ring up.
 func ProbeRing() (string, error) {
 	err := inNewNamespace(func() error {
-		r, err := newRing(2048, ProgramSlots, unmarked())
+		r, err := newRing(2048, ProgramSlots, ofPrograms(0))
 		if err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func (p *ProcessPlane) Inject(port int, data []byte) error {
 	if err == nil || !noRoom(err) {
 		return err
 	}
-	return p.into.resend(to, data, liveTimeout, func() bool { return false })
+	return retry(func() error { return p.into.send(to, data) }, liveTimeout, func() bool { return false })
 }
 
 // Close removes the sockets, the pipelines and the fabric.

@@ -51,7 +51,11 @@ const ProgramSlots = 4096
 // newPrograms opens the ring of programs' frames in the calling thread's namespace, the hub.
 func newPrograms(f *Fabric, frameSize int) (p *programFrames, err error) {
 	p = &programFrames{fabric: f}
-	if p.outside, err = newRing(frameSize, ProgramSlots, unmarked()); err != nil {
+	entry := int32(0)
+	if f.entry != nil {
+		entry = f.entry.index
+	}
+	if p.outside, err = newRing(frameSize, ProgramSlots, ofPrograms(entry)); err != nil {
 		return nil, err
 	}
 	if err := p.outside.stampEarly(); err != nil {

@@ -39,6 +39,8 @@ type rigOptions struct {
 	hooks Hooks // HooksAuto: clsact, the quicker one to build
 	seed  uint64
 	burst bool
+
+	withoutEntry bool
 }
 
 // newRig builds the fabric of a topology's YAML, without ECN unless o says otherwise.
@@ -49,7 +51,7 @@ func newRig(t testing.TB, topology string, o rigOptions) *rig {
 		o.hooks = HooksClsact
 	}
 	features := plane.Features{BurstDetection: o.burst}
-	plane, err := Open(plan, FabricOptions{Features: features, Hooks: o.hooks})
+	plane, err := Open(plan, FabricOptions{Features: features, Hooks: o.hooks, withoutEntry: o.withoutEntry})
 	if err != nil {
 		t.Fatal(err)
 	}

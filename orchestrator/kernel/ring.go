@@ -81,10 +81,14 @@ func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	return r, nil
 }
 
-// unmarked returns a filter that accepts the frames whose mark is not that of the pipelines' output.
-func unmarked() []unix.SockFilter {
-	const adMark = 0xfffff000 + 20 // SKF_AD_OFF + SKF_AD_MARK of linux/filter.h
+// ofPrograms returns a filter that accepts all frames except the pipelines' output, by its mark, and frames of an
+// interface, the entry.
+func ofPrograms(entry int32) []unix.SockFilter {
+	// SKF_AD_OFF + SKF_AD_IFINDEX and SKF_AD_OFF + SKF_AD_MARK of linux/filter.h
+	const adInterface, adMark = 0xfffff000 + 8, 0xfffff000 + 20
 	return []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adInterface},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(entry), Jt: 2},
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adMark},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: ebpf.FrameMark, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0},

@@ -65,7 +65,7 @@ type egressBefore struct {
 	entered [3]uint64
 }
 
-// note keeps the registers. It is called for each frame.
+// note keeps the registers.
 func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 	x := state.Pass
 	b.marked, b.port = x.Marked, nil
@@ -103,16 +103,26 @@ func rest(d time.Duration) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
 }
 
-// send sends a frame into the outer end of port in. While the kernel has no room it retries, up to a timeout; the
+// send puts a frame into the pipelines, into port in. While the kernel has no room it retries, up to a timeout; the
 // pipelines see the frame once.
 func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
+	if p.enters(in, f) {
+		p.before.marked = p.pass.Marked
+		err := p.fabric.entry.put(f.Data())
+		if err == nil || !noRoom(err) {
+			return err
+		}
+		return retry(func() error { return p.fabric.entry.put(f.Data()) }, timeout,
+			func() bool { p.Resent.Add(1); return false })
+	}
 	p.before.note(p.state, f)
-	err := p.into.send(fill.OuterIfindex(0)+int32(in), f.Data())
+	out := fill.OuterIfindex(0) + int32(in)
+	err := p.into.send(out, f.Data())
 	if err == nil || !noRoom(err) {
 		return err
 	}
 	done := atomic.LoadUint64(&p.pass.Done)
-	return p.into.resend(fill.OuterIfindex(0)+int32(in), f.Data(), timeout, func() (sent bool) {
+	return retry(func() error { return p.into.send(out, f.Data()) }, timeout, func() (sent bool) {
 		if atomic.LoadUint64(&p.pass.Done) != done { // it did come through
 			return true
 		}
@@ -122,35 +132,43 @@ func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	})
 }
 
-// resend retries a frame for which the kernel had no room, up to a timeout. After each pause it checks whether the
+// enters reports whether a frame gets to port in by the entry. A frame for a host's programs must get there from the
+// port's outer end instead, through what they may have done to the interface: its MTU, XDP.
+func (p *Plane) enters(in int, f *frame.Frame) bool {
+	return p.fabric.entry != nil && (p.live == nil || !f.HostStack() || p.state.Ports[in].Kind != ebpf.KindHost)
+}
+
+// retry sends a frame again for which the kernel had no room, up to a timeout. After each pause it checks whether the
 // frame was sent after all.
-func (i *injector) resend(ifindex int32, frame []byte, timeout time.Duration, sent func() bool) error {
+func retry(send func() error, timeout time.Duration, sent func() bool) error {
 	for start, pause := time.Now(), firstSendRest; ; pause = min(2*pause, longestSendRest) {
 		rest(pause)
 		if sent() {
 			return nil
 		}
-		if err := i.send(ifindex, frame); err == nil || !noRoom(err) || time.Since(start) >= timeout {
+		if err := send(); err == nil || !noRoom(err) || time.Since(start) >= timeout {
 			return err
 		}
 	}
 }
 
-// notSent returns the error of a frame that could not be put into the outer end of a port.
+// notSent returns the error of a frame that could not be sent into a port.
 func (p *Plane) notSent(in int, err error) error {
 	name := p.fabric.plan.Ports[in].Name
 	switch {
 	case noRoom(err):
 		return machineError("the kernel has refused a frame into %s for %v (%w): the machine is out of memory, or something "+
 			"floods its network (net.core.netdev_max_backlog): free memory or end the flood, and try again", name, passTimeout, err)
+	case isAny(err, unix.EIO):
+		return machineError("send into %s: %w: somebody took the interface %q of the hub namespace down", name, err,
+			entryName)
 	case isAny(err, unix.ENETDOWN, unix.ENXIO, unix.ENODEV):
 		return machineError("send into %s: %w: %s", name, err, p.obstacle(in))
 	}
 	return machineError("send into %s: %w", name, err)
 }
 
-// unseen returns the error of a frame that was put into the outer end of a port and did not come out of the
-// pipelines.
+// unseen returns the error of a frame that was sent into a port and did not come out of the pipelines.
 func (p *Plane) unseen(in int) error {
 	return machineError("frame into %s: the pipelines did not finish within %v: %s", p.fabric.plan.Ports[in].Name,
 		passTimeout, p.obstacle(in))

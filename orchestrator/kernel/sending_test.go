@@ -56,7 +56,7 @@ func noRoomAt(t testing.TB, f *Fabric, port int, verb string, limit int) {
 func TestNoRoom(t *testing.T) {
 	run := func(disturbed bool) *rig {
 		l := newRig(t, "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 2}",
-			rigOptions{seed: 1, sw: func(s *switchagent.Settings) {
+			rigOptions{seed: 1, withoutEntry: true, sw: func(s *switchagent.Settings) {
 				s.ECN = switchagent.Default().ECN
 				s.ECN.PMax, s.ECN.KMin, s.ECN.KMax = 0.5, 1000, 100_000
 			}})
@@ -195,6 +195,7 @@ func TestObstacle(t *testing.T) {
 	}
 	says(l.plane.notSent(port, unix.ENOBUFS), "the kernel has refused a frame into "+name, "no buffer space available",
 		"out of memory")
+	says(l.plane.notSent(port, unix.EIO), `somebody took the interface "entry" of the hub namespace down`)
 	says(l.plane.unseen(port), "its egress program did not see it")
 	l.plane.pass.Marked++
 	says(l.plane.unseen(port), "the machine is too busy to run them")

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
-// tap receives the frames on the link into one port: outgoing frames of the peer's outer end, after the egress
-// pipeline and before the ingress pipeline.
+// tap receives the frames on the link into one port: incoming frames of its inner end, after the egress pipeline and
+// before the ingress pipeline.
 type tap struct {
 	fd     int
 	buffer []byte
@@ -23,33 +24,37 @@ type tap struct {
 // Tap calls call with each frame on the link into port in, during the Process that carries it.
 func (p *Plane) Tap(in int, call func(wire []byte)) error {
 	t := &tap{fd: -1, buffer: make([]byte, 1<<16), call: call}
-	err := p.fabric.inHub(func() (err error) {
+	port := &p.fabric.plan.Ports[in]
+	err := In(int(p.fabric.devices[port.Node]), func() (err error) {
 		t.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return fmt.Errorf("open a capture socket: %w", err)
 		}
-		// The port's outer end also receives what comes out of the port. That is not on this wire, and would fill the
-		// socket between two frames that are.
-		if err := outgoingOnly(t.fd); err != nil {
+		// What a node's programs send is not on this wire, and would fill the socket between two frames that are.
+		if err := incomingOnly(t.fd); err != nil {
 			return err
 		}
 		return unix.Bind(t.fd, &unix.SockaddrLinklayer{
-			Protocol: hostToNetwork(unix.ETH_P_ALL), Ifindex: int(fill.OuterIfindex(0)) + in,
+			Protocol: hostToNetwork(unix.ETH_P_ALL), Ifindex: int(fill.InnerIfindex(port)),
 		})
 	})
 	if err != nil {
-		return err
+		if t.fd >= 0 {
+			err = errors.Join(err, t.Close())
+		}
+		return fmt.Errorf("capture at %s: %w", port.Name, err)
 	}
 	p.taps[in] = t
 	return nil
 }
 
-// outgoingOnly makes a packet socket receive only outgoing frames.
-func outgoingOnly(fd int) error {
+// incomingOnly makes a packet socket receive only frames from another namespace: neither outgoing frames nor their
+// copies for the sender's own namespace (multicast).
+func incomingOnly(fd int) error {
 	const adPacketType = 0xfffff000 + 4 // SKF_AD_OFF + SKF_AD_PKTTYPE of linux/filter.h
 	program := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: adPacketType},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.PACKET_OUTGOING, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: unix.PACKET_OUTGOING, Jt: 1}, // PACKET_LOOPBACK is greater
 		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
 	}

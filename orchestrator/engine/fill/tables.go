@@ -137,12 +137,12 @@ func NextHops(state *ebpf.State, leaves, sw, to int) (hops []topologies.PortID) 
 	return hops
 }
 
-// firstIfindex numbers a namespace's first interface after lo. Package fill chooses indexes, instead of requesting them
+// firstIfindex numbers a device's first interface after lo. Package fill chooses indexes, instead of requesting them
 // from the kernel. That saves a dump of every namespace, and the ring gets a port from an interface by subtraction.
 const firstIfindex = 2
 
 // OuterIfindex returns the index in the hub namespace of a port's outer end.
-func OuterIfindex(id topologies.PortID) int32 { return firstIfindex + int32(id) }
+func OuterIfindex(id topologies.PortID) int32 { return ebpf.FirstOuter + int32(id) }
 
 // InnerIfindex returns the index in its node's namespace of a port's inner end.
 func InnerIfindex(p *topologies.Port) int32 { return firstIfindex + int32(p.Number) - 1 }

@@ -45,6 +45,14 @@ func TestTCX(t *testing.T) {
 	}
 }
 
+// TestEntry: without TAP interfaces fabrics work, and the check says how to get them.
+func TestEntry(t *testing.T) {
+	c := checkEntry(func() (string, error) { return "", os.ErrNotExist })
+	if c.Status != CheckWarning || !strings.Contains(c.Found, "packet socket") || !strings.Contains(c.Remedy, "modprobe tun") {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestPatient is not a test: TestWithoutPrivileges runs it as another user.
 func TestPatient(t *testing.T) {
 	if os.Getenv(doctorVariable) == "" {
