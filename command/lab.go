@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -230,6 +231,7 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
+	began := time.Now()
 	g, err := lab.Submit(e, folder).Check(ctx, f.options(ctx, folder))
 	if err != nil {
 		return runError(err)
@@ -239,7 +241,7 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	case formatJSON, formatYAML:
 		shown = g
 	case formatGradescope:
-		shown = g.Gradescope()
+		shown = g.Gradescope(time.Since(began).Seconds())
 	case formatClassroom:
 		shown = g.Classroom()
 	default:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,10 @@ func TestGradescope(t *testing.T) {
 			continue
 		}
 		sum, of = sum+*test.Score, of+*test.MaxScore
+	}
+	if g.ExecutionTime == nil || *g.ExecutionTime <= 0 || g.StdoutVisibility != "hidden" ||
+		!slices.Contains([]string{"visible", "after_published"}, g.Tests[0].Visibility) {
+		t.Errorf("%s", data)
 	}
 	if g.Score == nil || *g.Score != sum || sum == 0 || of != 10 || len(g.Leaderboard) != 1 ||
 		g.Leaderboard[0].Order != "asc" {

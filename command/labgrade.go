@@ -7,14 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -35,6 +32,11 @@ import (
 const (
 	gradeTime   = 10 * time.Minute
 	gradeMemory = 2 << 30
+	// waiting limits the wall-clock time of a submission, in multiples of the processor time: a process that does not
+	// run, because others do or because it is blocked, ends too.
+	waiting = 20
+	// exitTime is the exit code of a submission's process whose processor time is spent.
+	exitTime = 75
 	// mostGrade limits the length of a grade, in bytes.
 	mostGrade = 16 << 20
 )
@@ -52,9 +54,9 @@ func newLabGradeCommand() *cobra.Command {
 		Use:   "grade SUBMISSIONS",
 		Short: "Grade a class: gradebook, feedback, a page of the class",
 		Long: `Grade each folder in SUBMISSIONS: one submission per student. Each is checked
-in its own process, with limits on steps, events, memory and time. --teacher adds
-the hidden checks of a teacher's material, --hidden those of one folder. grade
-writes
+in its own process, with limits on steps, events, memory and time. --teacher
+adds the hidden checks of a teacher's material, --hidden those of one folder.
+grade writes
 
   DIR/gradebook.csv    points per student and check
   DIR/class.html       the class side by side, or the leaderboard of a contest
@@ -77,7 +79,7 @@ Grades are the same on any machine and in any order. A submission that exceeds
 	flags.StringVar(&f.teacher, "teacher", "", "`folder` or archive of the teacher's material: adds its hidden checks")
 	flags.StringVar(&f.out, "out", "grades", "output `folder`")
 	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of submissions at a time")
-	flags.DurationVar(&f.timeout, "timeout", gradeTime, "wall-clock `time` limit of a submission, as a last resort")
+	flags.DurationVar(&f.timeout, "timeout", gradeTime, "`limit` on a submission's processor time, as a last resort")
 	formatFlag(c, &f.format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")
@@ -128,14 +130,11 @@ func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STUDENT\tPOINTS\tSCORE\tPROBLEM")
 	for _, s := range students {
-		score, problem := "-", ""
+		score := "-"
 		if s.Score > 0 {
 			score = fmt.Sprintf("%.4g", s.Score)
 		}
-		for _, file := range slices.Sorted(maps.Keys(s.Problems)) {
-			problem, _, _ = strings.Cut(s.Problems[file], "\n")
-		}
-		fmt.Fprintf(t, "%s\t%v of %v\t%s\t%s\n", escape.Line(s.Name), s.Points, s.Of, score, escape.Line(problem))
+		fmt.Fprintf(t, "%s\t%v of %v\t%s\t%s\n", escape.Line(s.Name), s.Points, s.Of, score, escape.Line(s.Problem()))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -170,6 +169,7 @@ func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder strin
 			defer os.RemoveAll(own)
 			g, err := f.grade(ctx, &lab.Job{
 				Exercise: f.exercise, Hidden: f.hidden, Teacher: f.teacher, Folder: filepath.Join(folder, name), Scratch: own, Memory: gradeMemory,
+				Time: f.timeout,
 				Made: made,
 			})
 			if ctx.Err() != nil {
@@ -197,7 +197,8 @@ func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error
 	if runtime.GOOS == "linux" {
 		self = "/proc/self/exe" // this program, even if its file has been replaced
 	}
-	within, cancel := context.WithTimeout(ctx, f.timeout)
+	wait := max(f.timeout*waiting, time.Minute)
+	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	p := exec.CommandContext(within, self, "lab", "grade-one")
 	p.Args[0] = "pausenet"
@@ -218,7 +219,10 @@ func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error
 	var g lab.Grade
 	switch {
 	case within.Err() != nil:
-		return nil, fmt.Errorf("exceeded %v of wall-clock time on this machine; not graded (grade it by hand, "+
+		return nil, fmt.Errorf("waited for %v of wall-clock time without a grade; not graded (grade it by hand, or with fewer "+
+			"--jobs)", wait)
+	case errors.As(err, &exit) && exit.ExitCode() == exitTime:
+		return nil, fmt.Errorf("exceeded %v of processor time on this machine; not graded (grade it by hand, "+
 			"or use a larger --timeout)", f.timeout)
 	case errors.As(err, &exit):
 		return nil, fmt.Errorf("the process ended without a grade: it crashed, or needed more than %d MiB of memory",
@@ -269,6 +273,14 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 	}()
 	if err := limitMemory(job.Memory); err != nil {
 		return &exitError{exitEnvironment, err}
+	}
+	if job.Time > 0 {
+		go func() {
+			for time.Sleep(job.Time - processorTime()); processorTime() < job.Time; {
+				time.Sleep(max(time.Millisecond, job.Time-processorTime()))
+			}
+			os.Exit(exitTime)
+		}()
 	}
 	debug.SetTraceback("none")
 	e, err := lab.LoadFor(job.Exercise, job.Hidden, job.Teacher)

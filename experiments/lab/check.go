@@ -38,6 +38,8 @@ type Grade struct {
 	Checks   []Outcome         `json:"checks"`
 	Problems map[string]string `json:"problems,omitempty"` // mistakes in submitted files, by file
 	Warnings []string          `json:"warnings,omitempty"` // likely mistakes in controllers that can be run
+	// Failures holds the reasons why runs of the submission have no figures, such as a mistake that ended one.
+	Failures []string `json:"failures,omitempty"`
 	// Score holds the geometric mean by which a contest ranks; 0 if a figure is missing or the exercise is no contest.
 	Score float64 `json:"score,omitempty"`
 	// Curves holds the curves of a contest.
@@ -58,6 +60,7 @@ type Outcome struct {
 	Hint     string `json:"hint,omitempty"`
 	LookAt   string `json:"look_at,omitempty"`
 	Report   string `json:"report,omitempty"` // the page to look at
+	Hidden   bool   `json:"hidden,omitempty"` // students do not have this check
 }
 
 // Check makes the runs that the exercise needs, and grades the submission. It returns an error for problems of the
@@ -80,9 +83,10 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 		}
 		summaries[name] = r.results
 	}
+	g.Failures = s.failures(runs)
 	for i := range e.Checks {
 		c := &e.Checks[i]
-		outcome := Outcome{Title: c.Title, Of: c.Points, Required: c.required(e)}
+		outcome := Outcome{Title: c.Title, Of: c.Points, Required: c.required(e), Hidden: c.Hidden}
 		outcome.Measured, outcome.Passed = s.judge(c, runs, all)
 		blocked := s.blocked(c, runs)
 		if c.Chained && outcome.Passed && i > 0 && !g.Checks[i-1].Passed {
@@ -114,10 +118,39 @@ func (e *Exercise) Failed(problem string) *Grade {
 	for i := range e.Checks {
 		c := &e.Checks[i]
 		g.Checks = append(g.Checks, Outcome{
-			Title: c.Title, Of: c.Points, Required: c.required(e), Measured: "not checked",
+			Title: c.Title, Of: c.Points, Required: c.required(e), Measured: "not checked", Hidden: c.Hidden,
 		})
 	}
 	return g
+}
+
+// failures returns the reasons why the runs of submitted files have no figures, in the order of the exercise.
+func (s *Submission) failures(runs map[string]*made) (all []string) {
+	for i := range s.e.Runs {
+		r := &s.e.Runs[i]
+		if !s.blames(r) || runs[r.Name] == nil {
+			continue
+		}
+		text := firstLine(runs[r.Name].problem)
+		for _, result := range runs[r.Name].results {
+			if v := &result.Verdict; text == "" && !result.Trusted() && len(v.Messages) > 0 {
+				text = v.Messages[0]
+			}
+		}
+		if text != "" {
+			all = append(all, "run "+r.Name+": "+text)
+		}
+	}
+	return all
+}
+
+// Problem returns what is wrong with the submission, in a line: a mistake in its files, or why a run failed; empty if
+// nothing is.
+func (g *Grade) Problem() string {
+	if text := firstLine(g.problemText()); text != "" || len(g.Failures) == 0 {
+		return text
+	}
+	return g.Failures[0]
 }
 
 // blocked reports whether a check cannot pass because of something else: a file or a run that it needs.

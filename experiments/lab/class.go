@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/files"
@@ -25,6 +26,8 @@ type Job struct {
 	Folder   string `json:"folder"`
 	Scratch  string `json:"scratch"` // folder for results, which the grader removes
 	Memory   uint64 `json:"memory_bytes"`
+	// Time limits the processor time; 0 for none.
+	Time time.Duration `json:"time_ns"`
 
 	Made map[string][]*measure.Summary `json:"made"` // see Options.Made
 }
@@ -146,7 +149,7 @@ func writeStudent(out *files.Folder, name, version string, s *Student) error {
 		return err
 	}
 	// in the formats of these services
-	for name, v := range map[string]any{"results.json": s.Gradescope(), "classroom.json": s.Classroom()} {
+	for name, v := range map[string]any{"results.json": s.Gradescope(0), "classroom.json": s.Classroom()} {
 		data, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
 			return err

@@ -69,7 +69,7 @@ func TestWriteClass(t *testing.T) {
 		}
 		names[like] = true
 	}
-	if g := good.Gradescope(); g.Score != 10 || len(g.Tests) != 7 ||
+	if g := good.Gradescope(1.5); g.Score != 10 || len(g.Tests) != 7 || g.ExecutionTime != 1.5 ||
 		g.Leaderboard[0] != (GradescopeRanked{"score", 2.5, "asc"}) {
 		t.Errorf("%+v", g)
 	}

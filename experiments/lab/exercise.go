@@ -96,6 +96,7 @@ type Check struct {
 	Setting   string           // the path in Changed whose value is checked, for limits on a solution's cost
 	Changed   string           // a changed scenario
 	Verdict   []measure.Status // accepted verdicts of the run; empty: check Row
+	Hidden    bool             // it is a teacher's, and students do not have it
 	MostSteps int              // maximum average steps of a call of the run's controller; 0: check Row
 	Message   string           // a part of one of the verdict's messages
 

@@ -3,28 +3,43 @@ package lab
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/escape"
 )
 
-// Gradescope holds the content of results.json for Gradescope ("Autograder Specifications", Output format).
+// Gradescope holds the content of results.json for Gradescope ("Autograder Specifications", Output format). Optional
+// fields that it leaves out have Gradescope's defaults.
 type Gradescope struct {
-	Score       float64            `json:"score"`
-	Output      string             `json:"output,omitempty"`
-	Tests       []GradescopeTest   `json:"tests"`
-	Leaderboard []GradescopeRanked `json:"leaderboard,omitempty"`
+	Score         float64 `json:"score"`
+	ExecutionTime float64 `json:"execution_time,omitempty"` // in seconds of the grader's clock
+	Output        string  `json:"output,omitempty"`
+	// Students do not see what the autograder prints: it may name hidden checks.
+	StdoutVisibility string             `json:"stdout_visibility"`
+	Tests            []GradescopeTest   `json:"tests"`
+	Leaderboard      []GradescopeRanked `json:"leaderboard,omitempty"`
 }
 
 // GradescopeTest holds one check.
 type GradescopeTest struct {
-	Name     string  `json:"name"`
-	Score    float64 `json:"score"`
-	MaxScore float64 `json:"max_score"`
-	Status   string  `json:"status"` // passed or failed
-	Output   string  `json:"output"`
+	Name       string  `json:"name"`
+	Number     string  `json:"number"`
+	Score      float64 `json:"score"`
+	MaxScore   float64 `json:"max_score"`
+	Status     string  `json:"status"` // passed or failed
+	Output     string  `json:"output"`
+	Visibility string  `json:"visibility"`
 }
+
+// Visibilities of Gradescope: students see a hidden check when the teacher publishes the grades.
+const (
+	gradescopeVisible   = "visible"
+	gradescopeHidden    = "hidden"
+	gradescopePublished = "after_published"
+)
 
 // GradescopeRanked holds one column of the leaderboard.
 type GradescopeRanked struct {
@@ -33,16 +48,27 @@ type GradescopeRanked struct {
 	Order string  `json:"order"`
 }
 
-// Gradescope returns the grade in Gradescope's format.
-func (g *Grade) Gradescope() Gradescope {
-	out := Gradescope{Score: float64(g.Points), Output: g.problemText(), Tests: []GradescopeTest{}}
+// Gradescope returns the grade in Gradescope's format. seconds is the time that grading took; 0 for none.
+func (g *Grade) Gradescope(seconds float64) Gradescope {
+	texts := slices.DeleteFunc([]string{g.problemText(), strings.Join(g.Failures, "\n"), strings.Join(g.Warnings, "\n")},
+		func(s string) bool { return s == "" })
+	out := Gradescope{
+		Score: float64(g.Points), ExecutionTime: math.Round(seconds*1000) / 1000, Output: strings.Join(texts, "\n"),
+		StdoutVisibility: gradescopeHidden, Tests: []GradescopeTest{},
+	}
 	for i := range g.Checks {
 		o := &g.Checks[i]
-		status := "failed"
-		if o.Passed {
-			status = "passed"
+		t := GradescopeTest{
+			Name: o.Title, Number: fmt.Sprint(i + 1), Score: float64(o.Points), MaxScore: float64(o.Of), Status: "failed",
+			Output: o.text(), Visibility: gradescopeVisible,
 		}
-		out.Tests = append(out.Tests, GradescopeTest{o.Title, float64(o.Points), float64(o.Of), status, o.text()})
+		if o.Passed {
+			t.Status = "passed"
+		}
+		if o.Hidden {
+			t.Visibility = gradescopePublished
+		}
+		out.Tests = append(out.Tests, t)
 	}
 	if g.Score > 0 {
 		out.Leaderboard = []GradescopeRanked{{"score", g.Score, "asc"}}
@@ -127,7 +153,7 @@ func Gradebook(e *Exercise, students []Student) ([]byte, error) {
 		for i := range s.Checks {
 			row = append(row, s.Checks[i].Points.String())
 		}
-		_ = w.Write(append(row, escape.Cell(firstLine(s.problemText()))))
+		_ = w.Write(append(row, escape.Cell(s.Problem())))
 	}
 	w.Flush()
 	return b.Bytes(), w.Error()

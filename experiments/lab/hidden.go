@@ -55,8 +55,12 @@ func (d *reader) hidden(root *yamlspec.Value) {
 	}
 	d.runs(m.Get("runs"))
 	d.seeds(m.Get("seeds"))
+	own := len(d.e.Checks)
 	for _, item := range few(m.Get("checks")) {
 		d.check(item)
+	}
+	for i := range d.e.Checks[own:] {
+		d.e.Checks[own+i].Hidden = true
 	}
 	if score := m.Get("score"); score != nil {
 		d.e.Score = nil

@@ -31,6 +31,9 @@ func FeedbackPage(version string, s *Student) ([]byte, error) {
 			Texts: []string{s.problemText()}, Failed: true,
 		})
 	}
+	if texts := slices.Concat(s.Failures, s.Warnings); len(texts) > 0 {
+		sheet.Parts = append(sheet.Parts, report.SheetPart{Title: "Likely mistakes", Texts: texts})
+	}
 	t := &report.SheetTable{
 		Caption: "Points by check",
 		Heads:   []string{"check", "points", "required", "measured", "what to do"},
@@ -111,10 +114,10 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 			sheet.Parts = append(sheet.Parts, part)
 		}
 	}
-	t := &report.SheetTable{Caption: "Submissions", Heads: []string{"student", "points", "mistakes in the submission"}}
+	t := &report.SheetTable{Caption: "Submissions", Heads: []string{"student", "points", "what is wrong with the submission"}}
 	for _, s := range students {
 		t.Rows = append(t.Rows, report.SheetRow{
-			Cells: []string{s.Name, s.Points.String(), firstLine(s.problemText())},
+			Cells: []string{s.Name, s.Points.String(), s.Problem()},
 			Part:  -1,
 		})
 	}
