@@ -152,6 +152,14 @@ func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
 		waiting = waiting[:copy(waiting, waiting[n:])]
 		return nil
 	}
+	add := func(s seen) error {
+		i := len(waiting)
+		for i > 0 && waiting[i-1].at > s.at {
+			i--
+		}
+		waiting = slices.Insert(waiting, i, s)
+		return flush(s.at - c.lag)
+	}
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
 	idle := true
@@ -162,12 +170,7 @@ func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
 				return errorsOf(flush(vtime.Never), file.Close())
 			}
 			idle = false
-			i := len(waiting)
-			for i > 0 && waiting[i-1].at > s.at {
-				i--
-			}
-			waiting = slices.Insert(waiting, i, s)
-			if err := flush(s.at - c.lag); err != nil {
+			if err := add(s); err != nil {
 				return err
 			}
 		case <-tick.C:
@@ -181,6 +184,13 @@ func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
 				return err
 			}
 		case <-stop:
+			for range len(c.frames) { // captured before the end
+				if s, ok := <-c.frames; ok {
+					if err := add(s); err != nil {
+						return err
+					}
+				}
+			}
 			return errorsOf(flush(vtime.Never), file.Close())
 		}
 	}
