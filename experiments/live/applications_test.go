@@ -20,6 +20,7 @@ import (
 // TestVerbsApplications runs programs that people measure RDMA with: atomic operations, shared receive queues and
 // datagrams, fio and UCX, by its transport and by the protocols above it.
 func TestVerbsApplications(t *testing.T) {
+	t.Parallel()
 	for name, pack := range map[string]string{
 		"ib_atomic_bw": "perftest", "ibv_ud_pingpong": "ibverbs-utils", "fio": "fio",
 		"ucx_perftest": "ucx-utils",
@@ -105,6 +106,7 @@ func TestVerbsApplications(t *testing.T) {
 // TestVerbsAddressFromDatagram creates an address vector from a received datagram by the library, over IPv4 and over
 // IPv6 (IBTA annex A17.4.5.1).
 func TestVerbsAddressFromDatagram(t *testing.T) {
+	t.Parallel()
 	program(t, "python3", "python3")
 	const script = `
 import ctypes, socket, sys
@@ -136,6 +138,7 @@ http {
 // TestWebServer runs nginx on a host, and requests pages from another host, over IPv4 and IPv6: with curl and with a
 // browser.
 func TestWebServer(t *testing.T) {
+	t.Parallel()
 	program(t, "nginx", "nginx-light")
 	program(t, "curl", "curl")
 	program(t, "chromium", "chromium")
@@ -166,6 +169,7 @@ func TestWebServer(t *testing.T) {
 // TestNamesByMulticast sends a query for a host's name by multicast DNS (RFC 6762) from a resolver on another host.
 // avahi-daemon on the host answers.
 func TestNamesByMulticast(t *testing.T) {
+	t.Parallel()
 	program(t, "avahi-daemon", "avahi-daemon")
 	const python = "/usr/bin/python3"
 	program(t, python, "python3")
@@ -210,6 +214,7 @@ sys.exit("nobody answers")
 
 // TestVerbsPriority checks that a program's service level or traffic class selects a lossless priority, and no other.
 func TestVerbsPriority(t *testing.T) {
+	t.Parallel()
 	program(t, "ibv_rc_pingpong", "ibverbs-utils")
 	program(t, "ib_write_bw", "perftest")
 	program(t, "tshark", "tshark")

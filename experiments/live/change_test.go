@@ -21,6 +21,7 @@ import (
 
 // TestLink changes a link in both directions, undoes it, and checks that impossible changes are refused.
 func TestLink(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	from, to := f.Plan.NodeByName("leaf0"), f.Plan.NodeByName("spine0")
@@ -64,6 +65,7 @@ func TestLink(t *testing.T) {
 
 // TestWay checks that the path of a flow's packets is the plan's, and that it uses another spine once its link is down.
 func TestWay(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	must(t, f.StartFlows([]FlowRequest{{From: "h0", To: "h7", Size: 1_000_000_000}}, func(FlowResult) {}))
@@ -102,6 +104,7 @@ func TestWay(t *testing.T) {
 // TestStopFlows checks that flows end with their next packet, by number or all, and that the invariant of delivery is
 // checked as each ends.
 func TestStopFlows(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	ended := make(chan FlowResult, 3)
@@ -149,6 +152,7 @@ func TestStopFlows(t *testing.T) {
 
 // TestHost makes a host a slow receiver and undoes it, and checks that impossible changes are refused.
 func TestHost(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	rate := func() units.Rate {
@@ -217,6 +221,7 @@ func otherValue(row *keys.Key) string {
 // TestSettings checks that every setting offered by completion can be changed, and that the switch then uses the new
 // value.
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	values := map[string]string{ // where any other value would not go with the settings before
 		"pfc.xoff": "300KB", "pfc.xon": "200KB", "pfc.xoff_to_xon": "1KB", "pfc.quanta": "60000",
 		"pfc.watchdog":         "{detect: 3ms}",
@@ -253,6 +258,7 @@ func TestSettings(t *testing.T) {
 // TestSetWarns checks that a change of a setting prints the new warnings, as --set does, once and for the changed
 // switches only.
 func TestSetWarns(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "", "switch.buffer=1MB")
 	defer down(t, f)
 	for _, c := range []struct {

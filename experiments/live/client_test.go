@@ -15,6 +15,7 @@ import (
 // TestNamesWhileOneEnds checks that a fabric that removes its socket between the listing and the connection counts as
 // down, and that a request for another fabric does not fail because of it.
 func TestNamesWhileOneEnds(t *testing.T) {
+	t.Parallel()
 	testenv.NeedRoot(t)
 	if err := os.MkdirAll(Folder, 0o700); err != nil {
 		t.Fatal(err)

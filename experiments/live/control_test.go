@@ -60,6 +60,7 @@ func ask(t *testing.T, name string, r Request) *Reply {
 
 // TestAcceptErrorsPass checks that a fabric's socket works again as soon as an error of accept has passed.
 func TestAcceptErrorsPass(t *testing.T) {
+	t.Parallel()
 	const name = "test-accept"
 	l := socket(t, name)
 	f := bringUp(t, "")
@@ -84,6 +85,7 @@ func TestAcceptErrorsPass(t *testing.T) {
 // TestConnectionLimit checks that at the limit of connections, a new one replaces an idle one. If none is idle, the new
 // one is refused with a message.
 func TestConnectionLimit(t *testing.T) {
+	t.Parallel()
 	const name = "test-limit"
 	f := bringUp(t, name)
 	defer down(t, f)
@@ -178,6 +180,7 @@ func TestUnanswered(t *testing.T) {
 
 // TestCrowded checks that a client waits for room in the kernel's queue of a full socket, but not forever.
 func TestCrowded(t *testing.T) {
+	t.Parallel()
 	testenv.NeedRoot(t)
 	const name = "test-crowded"
 	must(t, os.MkdirAll(Folder, 0o700))
@@ -265,6 +268,7 @@ func TestStrangersOfMetrics(t *testing.T) {
 
 // TestStrangersLookSeldom checks that endless scrapes by other users stop the engine at most once a second.
 func TestStrangersLookSeldom(t *testing.T) {
+	t.Parallel()
 	f := bringUpFrom(t, "topology: small\n", "none", Options{Slowdown: 500})
 	defer down(t, f)
 	c := &collector{fabric: f, every: time.Hour}
@@ -283,6 +287,7 @@ func TestStrangersLookSeldom(t *testing.T) {
 
 // TestBeats checks that keep-alives are not mistaken for replies to a request.
 func TestBeats(t *testing.T) {
+	t.Parallel()
 	const name = "test-beats"
 	l := socket(t, name)
 	served := make(chan struct{})

@@ -100,6 +100,7 @@ func query(t *testing.T, address, expression string) (values []string) {
 // TestDashboard checks that a real Prometheus accepts every query of the Grafana dashboard, and that each has an answer
 // when its data exist.
 func TestDashboard(t *testing.T) {
+	t.Parallel()
 	testenv.NeedRoot(t)
 	file, err := os.ReadFile("../../docs/grafana/pausenet.json")
 	must(t, err)

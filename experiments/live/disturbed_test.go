@@ -21,7 +21,7 @@ import (
 func TestDisturbed(t *testing.T) { onPlanes(t, testDisturbed) }
 
 func testDisturbed(t *testing.T, plane string) {
-	f := bringUpAs(t, Options{Name: "test-disturbed", Plane: plane})
+	f := bringUpAs(t, Options{Plane: plane})
 	ip := func(node, words string) {
 		t.Helper()
 		cmd := exec.Command("ip", strings.Fields(words)...)
@@ -74,6 +74,7 @@ func testDisturbed(t *testing.T, plane string) {
 // TestRoutesComeBack takes interfaces down and up, on a host of one port and on one of two, that to the machine's
 // network among them: their addresses, routes and neighbours are as before.
 func TestRoutesComeBack(t *testing.T) {
+	t.Parallel()
 	f, err := bringUpFile(t, Options{}, "", "topology: {defaults: {nat: true}, rail: {rails: 2, groups: 2, hosts_per_group: 2, "+
 		"spines: 2, rate: 10Gbps}}\n")
 	if err != nil {
@@ -95,7 +96,8 @@ func testRoutesComeBack(t *testing.T, f *Fabric, node string, ports ...string) {
 		// neighbours come as a hash has them
 		return on(t, f, node, "sh", "-c", "(ip -4 route; ip -6 route; ip -o addr; ip neigh show nud permanent) | sort")
 	}
-	before := state()
+	var before string
+	until(t, "all links are up", func() bool { before = state(); return !strings.Contains(before, " linkdown") })
 	for _, port := range ports {
 		for _, way := range []string{"ip link set %s down; ip link set %[1]s up", "ifconfig %s down; ifconfig %[1]s up"} {
 			if _, err := exec.LookPath("ifconfig"); err != nil && strings.HasPrefix(way, "ifconfig") {

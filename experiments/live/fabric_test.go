@@ -4,6 +4,7 @@ package live
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"runtime"
 	"strconv"
@@ -21,7 +22,13 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs tests in parallel, most of which wait for programs, except those that count the files of this process,
+// change its environment or take few milliseconds for an answer.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	goleak.VerifyTestMain(m)
+}
 
 // bringUp brings the small leaf-spine up.
 func bringUp(t testing.TB, name string, sets ...string) *Fabric {
@@ -32,7 +39,10 @@ func bringUp(t testing.TB, name string, sets ...string) *Fabric {
 // onPlanes runs a test where the switches are the kernel's, and where they are this process'.
 func onPlanes(t *testing.T, test func(t *testing.T, plane string)) {
 	for _, planeName := range []string{plane.Kernel, plane.Wasm} {
-		t.Run(planeName, func(t *testing.T) { test(t, planeName) })
+		t.Run(planeName, func(t *testing.T) {
+			t.Parallel()
+			test(t, planeName)
+		})
 	}
 }
 
@@ -133,6 +143,7 @@ func TestCycles(t *testing.T) {
 
 // TestSet changes a switch while it works, and checks that impossible changes are refused.
 func TestSet(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "", "switch.pfc.priorities=[3,4]")
 	defer down(t, f)
 	if _, err := f.Set("leaf1.pfc.xoff=160KB"); err != nil {
@@ -171,6 +182,7 @@ func TestSet(t *testing.T) {
 
 // TestPing pings every host from the first.
 func TestPing(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	from := &f.Plan.Nodes[f.Plan.Hosts[0]]
@@ -191,6 +203,7 @@ func TestPing(t *testing.T) {
 
 // TestPingOfOneThatStandsStill checks that a fabric that stops for longer than ping's timeout still answers it.
 func TestPingOfOneThatStandsStill(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	stands := make(chan struct{})

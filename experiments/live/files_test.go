@@ -76,6 +76,7 @@ func mustLook(t *testing.T, name string) string {
 // TestFiles checks that programs on a node find the files and variables of the topology, that they change only writable
 // binds on the machine, and that other nodes see none of it.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	image := imageOf(t, "sh", "cat", "ls", "hostname", "touch")
 	for _, name := range []string{"site", "data", "private/deep", "layered"} {
@@ -152,6 +153,7 @@ topology:
 // TestFilesKept checks that the folders with libraries for programs appear on a node, but are not changed, if an image
 // or a private folder replaces them, and that nothing is created in folders bound from the machine.
 func TestFilesKept(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	kept := filepath.Join(folder, "place", "kept")
 	for _, path := range []string{kept, filepath.Join(folder, "bound")} {
@@ -213,6 +215,7 @@ func rootOf(t *testing.T, image string, more ...string) (names []string) {
 // TestFilesRefused checks that impossible files of a topology are refused with their position, and leave nothing on the
 // machine.
 func TestFilesRefused(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)

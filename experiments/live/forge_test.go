@@ -28,6 +28,7 @@ const forgerVariable = "PAUSENET_TEST_FORGER"
 // interface with the mark of the pipelines' own output, and sends it frames. It prints its result or the step that
 // failed.
 func TestForger(t *testing.T) {
+	t.Parallel()
 	name, there := os.LookupEnv(forgerVariable)
 	if !there {
 		t.Skip("a part of TestForgedMark")
@@ -98,6 +99,7 @@ func asForger(t *testing.T, f *Fabric, node string) string {
 // privileged one can forge it, or run the pipelines by a tc filter. Either ends the fabric at once and in order, and
 // the verdict names the cause.
 func TestForgedMark(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	if out := asForger(t, f, "h1"); !strings.Contains(out, "load: ") || !strings.Contains(out, "operation not permitted") {
 		t.Errorf("without privileges: %s", out)

@@ -14,6 +14,7 @@ import (
 // TestGrantsBesideOthers checks that hosts of a live fabric grant the demand of a flow under RCCC, whatever the
 // fabric's congestion control, unless its data packets carry other headers.
 func TestGrantsBesideOthers(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"dcqcn": "", "rccc": "",
 		"timely": "rccc needs data packets to carry a demand, but on this fabric they carry what timely needs (bring it up with --cc rccc)",

@@ -17,6 +17,7 @@ func lines(text, pattern string) string {
 // TestPathIsShown: traceroute, mtr and tracepath show the switches between two hosts by their names, over IPv4 and
 // IPv6.
 func TestPathIsShown(t *testing.T) {
+	t.Parallel()
 	program(t, "traceroute", "traceroute")
 	program(t, "mtr", "mtr-tiny")
 	program(t, "tracepath", "iputils-tracepath")
@@ -52,6 +53,7 @@ func TestPathIsShown(t *testing.T) {
 
 // TestPathMTU checks that jumbo packets cross links that allow them, and that senders learn the MTU of other links.
 func TestPathMTU(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "", "topology.interface_mtu=9000",
 		"topology.change_links=[{from: leaf1, to: h5, interface_mtu: 1400}]")
 	defer down(t, f)
@@ -78,6 +80,7 @@ func TestPathMTU(t *testing.T) {
 // TestARPAndNeighbours checks that ARP requests are answered, and that a host that has forgotten its gateway finds it
 // again.
 func TestARPAndNeighbours(t *testing.T) {
+	t.Parallel()
 	program(t, "arping", "arping")
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -94,6 +97,7 @@ func TestARPAndNeighbours(t *testing.T) {
 // TestGatewayIsLearned checks that with l2: learn a host knows no neighbour until it has asked, and then the one that
 // answered.
 func TestGatewayIsLearned(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "", "topology.l2=learn")
 	defer down(t, f)
 	if got := on(t, f, "h1", "ip", "neigh"); strings.TrimSpace(got) != "" {
@@ -111,6 +115,7 @@ func TestGatewayIsLearned(t *testing.T) {
 // TestGroupsReachHosts checks that a datagram to a group reaches a program on each other host in the group, over IPv4
 // and IPv6, and that a broadcast reaches all.
 func TestGroupsReachHosts(t *testing.T) {
+	t.Parallel()
 	const python = "/usr/bin/python3"
 	if _, err := exec.LookPath(python); err != nil {
 		t.Skip("this test needs Python")

@@ -16,6 +16,7 @@ import (
 // TestNode checks that all programs on a node see its name, its interfaces, each other's processes and each other's
 // changes, and that programs on other nodes and on the machine do not.
 func TestNode(t *testing.T) {
+	t.Parallel()
 	f := bringUpAs(t, Options{Privileged: true})
 	defer down(t, f)
 	machine, err := os.Hostname()
@@ -52,6 +53,7 @@ func TestNode(t *testing.T) {
 
 // TestChroot checks that programs in a chroot on a node see its files.
 func TestChroot(t *testing.T) {
+	t.Parallel()
 	if _, there := os.LookupEnv("PAUSENET_TEST_CHROOT"); there {
 		f := bringUp(t, "")
 		defer down(t, f)
@@ -75,6 +77,7 @@ func TestChroot(t *testing.T) {
 
 // TestPowers checks that programs on nodes may change their node, as any user's host may, and nothing beyond it.
 func TestPowers(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	for _, may := range []string{
@@ -98,6 +101,7 @@ func TestPowers(t *testing.T) {
 // TestInterfacesOfSwitches checks that, as README says, a switch's interfaces have no queue, and count received but not
 // sent frames.
 func TestInterfacesOfSwitches(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	on(t, f, "h0", "ping", "-c", "1", "-W", "180", "h5")

@@ -129,6 +129,7 @@ func echoesOn(t *testing.T, f *Fabric, host string, family int, tcp, udp unix.So
 
 // TestPorts checks that ports of the machine lead to servers on hosts, and are free afterwards.
 func TestPorts(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	text := fmt.Sprintf("topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h1, ports: [\"%d:80\", \"%d:53/udp\"]}\n", port, port)
 	f, err := bringUpFile(t, Options{}, filepath.Join(t.TempDir(), "lab.yaml"), text)
@@ -195,6 +196,7 @@ func machineAddress(t *testing.T) netip.Addr {
 
 // TestNAT checks that hosts reach only the machine's network, by TCP and UDP, and only if the topology allows it.
 func TestNAT(t *testing.T) {
+	t.Parallel()
 	machine := machineAddress(t)
 	before, err := net.Interfaces()
 	if err != nil {
@@ -282,6 +284,7 @@ func exchanges(t *testing.T, conn net.Conn) {
 // reached from IPv6 ports of the machine. The machine is a network namespace here, with addresses for examples (RFC
 // 3849).
 func TestNAT6(t *testing.T) {
+	t.Parallel()
 	if _, there := os.LookupEnv("PAUSENET_TEST_NAT6"); !there {
 		testenv.NeedRoot(t)
 		self, err := os.Executable()

@@ -16,6 +16,7 @@ import (
 // TestHostsOfSeveralPorts checks that a host has an interface, an address and a name for each port. Programs reach each
 // address of another host by its plane. RDMA flows use the interfaces that they name, or else take turns.
 func TestHostsOfSeveralPorts(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "", "topology={planes: {planes: 2, spines: 1, leaves: 2, hosts_per_leaf: 1}}")
 	defer down(t, f)
 	addresses := on(t, f, "h0", "ip", "-br", "addr")
@@ -69,6 +70,7 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 
 // TestQPs checks that a flow with several QPs is as many flows of the engine, and ends once, with the last of them.
 func TestQPs(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	ended := make(chan FlowResult, 4)

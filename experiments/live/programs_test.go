@@ -137,6 +137,7 @@ func testWeb(t *testing.T, plane string) {
 // TestNames checks that names of hosts resolve, and that other names fail at once instead of waiting for an unreachable
 // name server.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	for name, want := range map[string][2]string{
@@ -161,6 +162,7 @@ func TestNames(t *testing.T) {
 // TestPIDs checks that programs on all nodes see each other and the namespace init, by their own pids, and no other
 // process, and that background programs run until the fabric ends.
 func TestPIDs(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "")
 	defer down(t, f)
 	first := on(t, f, "h0", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
@@ -179,6 +181,7 @@ func TestPIDs(t *testing.T) {
 
 // TestTCPDump runs tcpdump on a host, and checks that it sees the frames sent and received there.
 func TestTCPDump(t *testing.T) {
+	t.Parallel()
 	program(t, "tcpdump", "tcpdump")
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -192,6 +195,7 @@ func TestTCPDump(t *testing.T) {
 
 // TestScapy runs the example of docs/live.md for scapy, which uses ARP.
 func TestScapy(t *testing.T) {
+	t.Parallel()
 	const python = "/usr/bin/python3" // Debian's
 	if err := exec.Command(python, "-c", "import scapy").Run(); err != nil {
 		if os.Getenv("CI") != "" {
@@ -247,6 +251,8 @@ func sendUDP(t *testing.T, f *Fabric, tos int, what string, is func() bool, host
 	sink := datagrams(t, f, "h5") // without one h5 would answer by ICMP; nobody reads it
 	defer unix.Close(sink)
 	to := unix.SockaddrInet4{Port: 6000, Addr: [4]byte{10, 0, 0, 6}}
+	// A program that another test starts may hold an earlier sink for a moment, until it calls execve.
+	must(t, unix.SetsockoptInt(sink, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1))
 	must(t, unix.Bind(sink, &to))
 	over := make(chan struct{})
 	var senders sync.WaitGroup
@@ -301,6 +307,7 @@ func pausesSent(t *testing.T, f *Fabric) (n uint64) {
 // in a lossless class, by DSCP, it loses nothing either: it pauses the senders, whose hosts drop the excess. In a lossy
 // class switches drop and count the excess.
 func TestClasses(t *testing.T) {
+	t.Parallel()
 	f := bringUp(t, "", "switch.buffer=1MB", "switch.pfc.xoff=100KB")
 	defer down(t, f)
 	const lossless = 3 << 5

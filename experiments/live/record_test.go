@@ -57,6 +57,7 @@ func recorded(t *testing.T, name string, end func(f *Fabric)) *Record {
 // TestRecord checks that a fabric that ends without a request leaves its reason and its verdict for clients, until the
 // next of its name comes up.
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	const name = "test-record"
 	folder(t, name)
 	r := recorded(t, name, func(f *Fabric) {
@@ -109,6 +110,7 @@ func TestRecord(t *testing.T) {
 // TestKilledRecord checks the record of a process that ended without a word: it was killed, or it crashed, with the
 // output.
 func TestKilledRecord(t *testing.T) {
+	t.Parallel()
 	const name = "test-killed-record"
 	folder(t, name)
 	r := Record{Name: name, Scenario: "small", Process: gone, Up: time.Now()}
@@ -145,6 +147,7 @@ func TestKilledRecord(t *testing.T) {
 
 // TestRecordsAreBounded checks that the oldest records are removed.
 func TestRecordsAreBounded(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for i := range mostRecords + 3 {
 		names = append(names, fmt.Sprintf("test-old-record-%d", i))
@@ -244,6 +247,7 @@ func TestStaleSockets(t *testing.T) {
 // TestDoesNotHalt checks that a fabric whose engine does not return, as from a congestion control that loops, still
 // ends, with a verdict and a record that say so.
 func TestDoesNotHalt(t *testing.T) {
+	t.Parallel()
 	const name = "test-no-halt"
 	folder(t, name)
 	f := bringUpAs(t, Options{Name: name, Record: true})

@@ -11,6 +11,7 @@ import (
 // TestTop compares two snapshots, 2 ms of virtual time apart: the port with the longer queue comes first, idle ports
 // are left out, and rates are differences over those 2 ms.
 func TestTop(t *testing.T) {
+	t.Parallel()
 	class := func(queue, buffered uint64, paused bool, ns int64) []ClassSnapshot {
 		return []ClassSnapshot{{Priority: 3, QueueBytes: queue, BufferedBytes: buffered, Paused: paused, PausedNS: ns}}
 	}
@@ -72,6 +73,7 @@ func TestTop(t *testing.T) {
 // TestSlowReader checks that a reader that is too slow loses events, and is notified how many before its next event, or
 // at the end.
 func TestSlowReader(t *testing.T) {
+	t.Parallel()
 	r := &reader{events: make(chan Event, 3)}
 	offer := func(from, n int) {
 		for i := range n {

@@ -61,6 +61,7 @@ func onRDMA(t *testing.T, f *Fabric, node string, args ...string) string {
 
 // TestVerbsDevices lists a host's RDMA devices by the programs that people do it with.
 func TestVerbsDevices(t *testing.T) {
+	t.Parallel()
 	program(t, "ibv_devinfo", "ibverbs-utils")
 	verbsFolder(t)
 	f := bringUp(t, "")
@@ -126,6 +127,7 @@ func together(t *testing.T, f *Fabric, server string, serve []string, client str
 
 // TestVerbsPingpong sends messages back and forth, whose data the programs check.
 func TestVerbsPingpong(t *testing.T) {
+	t.Parallel()
 	program(t, "ibv_rc_pingpong", "ibverbs-utils")
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -144,6 +146,7 @@ func TestVerbsPingpong(t *testing.T) {
 // TestVerbsPerftest runs perftest's programs of each kind of operation, with connections by TCP and by the connection
 // manager.
 func TestVerbsPerftest(t *testing.T) {
+	t.Parallel()
 	program(t, "ib_write_bw", "perftest")
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -166,6 +169,7 @@ func TestVerbsPerftest(t *testing.T) {
 // TestVerbsManagerSlow lets programs connect again after data, by the connection manager, where a round trip takes
 // longer than the programs.
 func TestVerbsManagerSlow(t *testing.T) {
+	t.Parallel()
 	program(t, "ib_send_lat", "perftest")
 	verbsFolder(t)
 	f := bringUpAs(t, Options{Slowdown: 1000})
@@ -181,6 +185,7 @@ func TestVerbsManagerSlow(t *testing.T) {
 
 // TestVerbsRping connects by the connection manager, and checks that it refuses if nobody listens.
 func TestVerbsRping(t *testing.T) {
+	t.Parallel()
 	program(t, "rping", "rdmacm-utils")
 	f := bringUp(t, "")
 	defer down(t, f)
@@ -205,6 +210,7 @@ func TestVerbsRping(t *testing.T) {
 // TestVerbsExamples runs rdma-core's own programs and libfabric's: endpoints in one call, datagrams by the connection
 // manager, and refused requests.
 func TestVerbsExamples(t *testing.T) {
+	t.Parallel()
 	program(t, "rdma_server", "rdmacm-utils")
 	program(t, "fi_pingpong", "libfabric-bin")
 	verbsFolder(t)
@@ -257,6 +263,7 @@ func TestVerbsExamples(t *testing.T) {
 // ended, which must not harm its destination, and destroyed ids and completion queues, about which a program gets no
 // more events.
 func TestVerbsLifetimes(t *testing.T) {
+	t.Parallel()
 	program(t, "cc", "gcc")
 	verbsFolder(t)
 	path := filepath.Join(t.TempDir(), "lifetimes")
@@ -301,6 +308,7 @@ func TestVerbsLifetimes(t *testing.T) {
 // TestVerbsIncast lets eight programs write to one host until a sender is paused, without a congestion control, or gets
 // CNPs, under DCQCN. A capture of the senders' links shows it.
 func TestVerbsIncast(t *testing.T) {
+	t.Parallel()
 	program(t, "ib_write_bw", "perftest")
 	program(t, "tshark", "tshark")
 	verbsFolder(t)
@@ -448,6 +456,7 @@ func TestVerbsKill(t *testing.T) {
 // another host's program, and sends random requests to the server. The memory that the other program does not offer
 // must not change.
 func TestVerbsHostile(t *testing.T) {
+	t.Parallel()
 	program(t, "python3", "python3")
 	verbsFolder(t)
 	f := bringUp(t, "")

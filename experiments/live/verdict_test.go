@@ -15,6 +15,7 @@ import (
 // TestFollowed checks the messages about how the machine followed the clock. The shortest round trip is 4 us, 800 us of
 // wall-clock time.
 func TestFollowed(t *testing.T) {
+	t.Parallel()
 	const base, us, ms = 4 * vtime.Microsecond, time.Microsecond, time.Millisecond
 	for name, c := range map[string]struct {
 		late, median    vtime.Time // events, p99 and p50

@@ -26,6 +26,7 @@ import (
 // without a wall clock. Neither the machine's lateness nor the reuse of the first round's flows by the second changes
 // it.
 func TestIncastIsTheScenarios(t *testing.T) {
+	t.Parallel()
 	for _, controller := range []string{"dcqcn", "none"} {
 		t.Run(controller, func(t *testing.T) {
 			f := bringUp(t, "", "controllers=["+controller+"]")
@@ -186,6 +187,7 @@ func ranWithoutWall(t *testing.T, f *Fabric, rounds []round) string {
 // TestScenarioFlowsKeepTheirPorts checks that flows of the scenario, also those of workloads, have the ports and
 // interfaces of a run, whichever flows were started before.
 func TestScenarioFlowsKeepTheirPorts(t *testing.T) {
+	t.Parallel()
 	text := `topology: {leafspine: {spines: 4, leaves: 2, hosts_per_leaf: 4, ports_per_host: 2}, rate: 10Gbps, delay: 1us}
 flows:
   - {tag: a, from: h0..h3, to: h4, size: 1KB, count: 2, interval: 1us}
@@ -231,6 +233,7 @@ duration: 1ms
 // TestNotifiedUnderAnother checks that a flow whose congestion control needs CNPs gets them even if the fabric's
 // congestion control needs none.
 func TestNotifiedUnderAnother(t *testing.T) {
+	t.Parallel()
 	for controller, want := range map[string]bool{"dcqcn": true, "": false} {
 		f := bringUp(t, "", "controllers=[nscc]")
 		requests, err := f.Incast(7, "h1", 256_000, controller)

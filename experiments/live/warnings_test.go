@@ -14,6 +14,7 @@ import (
 // TestSlowdownWarning checks that a slow-down that the machine cannot follow, or that outlasts TCP's timeout, gets a
 // warning with the arithmetic, and that a suitable one gets none.
 func TestSlowdownWarning(t *testing.T) {
+	t.Parallel()
 	const pass = 500 * time.Nanosecond
 	for _, name := range topologies.BuiltinNames() {
 		plan, err := topologies.Builtin(name)
