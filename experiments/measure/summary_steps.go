@@ -172,6 +172,20 @@ type linkLimit struct {
 	from, after vtime.Time
 }
 
+// ringMessage identifies messages of a ring that are alike: between the same ranks, and of one size.
+type ringMessage struct {
+	collective, rank int
+	size             int64
+}
+
+// ringMessages holds such messages: their number, and the earliest start of one.
+type ringMessages struct {
+	parts   []Part
+	alone   steps.Alone
+	started vtime.Time
+	count   int64
+}
+
 // StepsLimit returns a lower bound, under any controller, of the time that the operations of a graph from first to
 // before end take, once the operations that they wait for have ended. It is the time of the longest chain, each
 // message alone in the fabric. If a link needs longer for the messages over it, from the earliest arrival of one to
@@ -189,8 +203,8 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 	for i := range links {
 		links[i].from, links[i].after = vtime.Never, vtime.Never
 	}
-	alone := func(message int32, started vtime.Time) (all steps.Alone) {
-		own := parts(message)
+	// take adds equal messages to the links, the first of which starts at a time.
+	take := func(own []Part, started vtime.Time, messages int64) (all steps.Alone) {
 		for i := range own {
 			p := &own[i]
 			first, last, bytes := FramesOf(plan, p.Size)
@@ -202,7 +216,7 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 				after -= through
 				// the other links of a moved packet are unknown
 				if hop == 0 || hop == len(p.Path)-1 || !plan.Moving() {
-					l.line += bytes
+					l.line += bytes * messages
 					l.from, l.after = min(l.from, before), min(l.after, after)
 				}
 				before, after = before+through+port.Delay, after-port.Delay
@@ -222,7 +236,27 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 		}
 		return all
 	}
+	rings := map[ringMessage]*ringMessages{}
+	alone := func(message int32, started vtime.Time) steps.Alone {
+		r := g.RingOf(int(message))
+		if r == nil {
+			return take(parts(message), started, 1)
+		}
+		rank, number := r.Position(int(message))
+		like := ringMessage{r.Collective, rank, r.Size(rank, number)}
+		of := rings[like]
+		if of == nil {
+			of = &ringMessages{parts: parts(message), started: started}
+			of.alone = take(of.parts, started, 0)
+			rings[like] = of
+		}
+		of.started, of.count = min(of.started, started), of.count+1
+		return of.alone
+	}
 	limit := g.Critical(order, first, end, alone)
+	for _, of := range rings {
+		take(of.parts, of.started, of.count)
+	}
 	for id := range links {
 		if l := &links[id]; l.line > 0 {
 			limit = max(limit, l.from+plan.Ports[id].Rate.TimeFor(l.line)+l.after)

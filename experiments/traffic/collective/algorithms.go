@@ -32,6 +32,8 @@ func (b *builder) build() {
 		b.scatterDirect(all, own, 1)
 	case b.spec.Algorithm == Tree:
 		b.doubleTree(doubleTree(len(b.ranks)), true)
+	case b.spec.Algorithm == Ring && !b.count && b.g.ByRule:
+		b.ring(reduces, gathers)
 	case b.spec.Algorithm == Ring:
 		b.when(reduces, func() { b.ringReduceScatter(all, own) })
 		b.when(gathers, func() { b.ringAllGather(all, own) })
@@ -48,6 +50,27 @@ func (b *builder) when(is bool, do func()) {
 	if is {
 		do()
 	}
+}
+
+// ByRule reports whether the collective's messages follow the rule of steps.Ring.
+func (s *Spec) ByRule() bool {
+	return s.Algorithm == Ring && (s.Kind == AllReduce || s.Kind == AllGather || s.Kind == ReduceScatter)
+}
+
+// ring adds ringReduceScatter and ringAllGather among all ranks, or one of them, as a rule.
+func (b *builder) ring(reduces, gathers bool) {
+	n, reducing, steps := len(b.ranks), 0, 0
+	b.when(reduces, func() { reducing, steps = n-1, n-1 })
+	b.when(gathers, func() { steps += n - 1 })
+	own := *b
+	b.g.AddRing(n, steps, b.chunks, func(rank, message int) int64 {
+		step := message / own.chunks
+		block := rank - step - 1
+		if step >= reducing {
+			block = rank - (step - reducing)
+		}
+		return own.bytes(message%own.chunks, (block+n)%n, 1)
+	})
 }
 
 // ringReduceScatter gives each member its own part, reduced over all members. It takes n-1 steps, in each of which a

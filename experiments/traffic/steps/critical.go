@@ -1,6 +1,41 @@
 package steps
 
-import "github.com/pausenet/pausenet/vtime"
+import (
+	"slices"
+	"sort"
+
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// Collective returns the collective of a ring.
+func (g *Graph) Collective(ring int) *Collective { return &g.Collectives[g.Rings[ring].Collective] }
+
+// critical returns the earliest time at which all messages of each rank can have ended, if ranks enter at some times.
+func (r *Ring) critical(enter []vtime.Time, alone func(message int32, started vtime.Time) Alone) (ended []vtime.Time) {
+	n := r.Ranks
+	sent, ended := slices.Clone(enter), make([]vtime.Time, n)
+	arrived := make([]vtime.Time, n*r.Chunks) // the last message of each chunk, by receiving rank
+	next := make([]vtime.Time, n*r.Chunks)
+	for number, step := int32(r.Message), 0; step < r.Steps; step++ {
+		for rank := range n {
+			to := (rank + 1) % n
+			for chunk := range r.Chunks {
+				started := sent[rank]
+				if step > 0 {
+					started = max(started, arrived[rank*r.Chunks+chunk])
+				}
+				took := alone(number, started)
+				number++
+				sent[rank] = started + took.Sent
+				next[to*r.Chunks+chunk] = max(started+took.Delivered, enter[to])
+				ended[rank] = max(ended[rank], started+took.Acknowledged)
+				ended[to] = max(ended[to], next[to*r.Chunks+chunk])
+			}
+		}
+		arrived, next = next, arrived
+	}
+	return ended
+}
 
 // Alone holds the times of a message alone in the fabric, from its start: until its last packet leaves, until it has
 // been delivered, and until that has been acknowledged.
@@ -17,6 +52,7 @@ func (g *Graph) Critical(order []int32, first, end int32,
 	at := make([]times, end-first)
 	longest := vtime.Time(0)
 	in := func(o int32) bool { return o >= first && o < end }
+	ring := sort.Search(len(g.Rings), func(i int) bool { return g.Collective(i).First >= first })
 	for k := range max(int32(len(order)), end-first) {
 		id := first + k
 		if order != nil {
@@ -37,9 +73,21 @@ func (g *Graph) Critical(order []int32, first, end int32,
 			t.ended = t.started
 		}
 		t.ended = max(t.ended, t.started)
+		if ring < len(g.Rings) && id == g.Collective(ring).Leave[0] { // all ranks have entered
+			c := g.Collective(ring)
+			enter := make([]vtime.Time, len(c.Enter))
+			for rank, id := range c.Enter {
+				enter[rank] = at[id-first].ended
+			}
+			for rank, ended := range g.Rings[ring].critical(enter, alone) {
+				leave := &at[c.Leave[rank]-first]
+				leave.ended = max(leave.ended, ended)
+			}
+			ring++
+		}
 		switch o.Kind {
 		case Compute:
-			t.ended = t.started + o.Duration
+			t.ended = max(t.ended, t.started+o.Duration)
 		case Send:
 			took := alone(o.Message, t.started)
 			t.sent, t.ended = t.started+took.Sent, t.started+took.Acknowledged

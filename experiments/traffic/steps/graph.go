@@ -5,6 +5,7 @@ package steps
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/pausenet/pausenet/vtime"
@@ -62,7 +63,64 @@ type Graph struct {
 	Messages   []Message
 	// Collectives lists the collectives among the operations.
 	Collectives []Collective
-	waits       []Wait
+	// Rings holds the collectives whose messages follow a rule, and are in neither Operations nor Messages. ByRule
+	// allows them.
+	Rings  []Ring
+	ByRule bool
+	waits  []Wait
+}
+
+// Ring represents the messages of a collective on a ring: each of its ranks sends some to the next. A rank sends its
+// first message after the collective's Enter operation, and each other one when the last packet of the one before has
+// started to leave, and the message Chunks earlier has arrived from the previous rank.
+type Ring struct {
+	Collective    int // index in Collectives
+	Message       int // number of its first message; by step, then by rank, then by chunk
+	Ranks         int
+	Steps, Chunks int
+	Size          func(rank, message int) int64 // of a rank's message, in the order in which the rank sends
+}
+
+// AddRing adds a ring for the next collective.
+func (g *Graph) AddRing(ranks, steps, chunks int, size func(rank, message int) int64) {
+	g.Rings = append(g.Rings, Ring{len(g.Collectives), g.MessageCount(), ranks, steps, chunks, size})
+}
+
+// Messages returns the number of messages that each rank sends.
+func (r *Ring) Messages() int { return r.Steps * r.Chunks }
+
+// Position returns the sending rank of the message with a number, and which of the rank's messages it is.
+func (r *Ring) Position(number int) (rank, message int) {
+	i := number - r.Message
+	turn := i / r.Chunks
+	return turn % r.Ranks, turn/r.Ranks*r.Chunks + i%r.Chunks
+}
+
+// RingOf returns the ring that has the message with a number; nil: it is one of Messages.
+func (g *Graph) RingOf(message int) *Ring {
+	if at := g.RingAt(message); at >= 0 {
+		return &g.Rings[at]
+	}
+	return nil
+}
+
+// RingAt returns the index of the ring that has the message with a number; -1: it is one of Messages.
+func (g *Graph) RingAt(message int) int {
+	return sort.Search(len(g.Rings), func(i int) bool { return g.Rings[i].Message > message }) - 1
+}
+
+// MessageCount returns the number of messages, including those of rings.
+func (g *Graph) MessageCount() int {
+	n := len(g.Messages)
+	for i := range g.Rings {
+		n += g.Rings[i].Ranks * g.Rings[i].Messages()
+	}
+	return n
+}
+
+// OperationCount returns the number of operations, including the sends and receives of rings.
+func (g *Graph) OperationCount() int {
+	return len(g.Operations) + 2*(g.MessageCount()-len(g.Messages))
 }
 
 // Collective represents a collective operation of a graph.
@@ -199,21 +257,31 @@ func (g *Graph) before(at int32, needs []int32) int32 {
 }
 
 // Describe describes an operation for people: "operation 7 (rank 2 sends 64KB to rank 3)".
-func (g *Graph) Describe(operation int32) string {
+func (g *Graph) Describe(operation int32) string { return g.DescribeAs(operation, int(operation)) }
+
+// DescribeAs describes an operation under another number.
+func (g *Graph) DescribeAs(operation int32, number int) string {
 	o := &g.Operations[operation]
-	if o.Kind == Compute {
-		if o.Duration == 0 {
-			return fmt.Sprintf("operation %d (rank %d waits)", operation, o.Rank)
-		}
-		return fmt.Sprintf("operation %d (rank %d computes %v)", operation, o.Rank, o.Duration)
+	switch {
+	case o.Kind == Compute && o.Duration == 0:
+		return fmt.Sprintf("operation %d (rank %d waits)", number, o.Rank)
+	case o.Kind == Compute:
+		return fmt.Sprintf("operation %d (rank %d computes %v)", number, o.Rank, o.Duration)
 	}
 	m := &g.Messages[o.Message]
+	other := m.Send
 	if o.Kind == Send {
-		return fmt.Sprintf("operation %d (rank %d sends %d bytes to rank %d)", operation, o.Rank, m.Size,
-			g.Operations[m.Receive].Rank)
+		other = m.Receive
 	}
-	return fmt.Sprintf("operation %d (rank %d receives %d bytes from rank %d)", operation, o.Rank, m.Size,
-		g.Operations[m.Send].Rank)
+	return DescribeMessage(number, o.Kind, o.Rank, g.Operations[other].Rank, m.Size)
+}
+
+// DescribeMessage describes a send or receive of a rank for people.
+func DescribeMessage(operation int, kind Kind, rank, other int32, size int64) string {
+	if kind == Send {
+		return fmt.Sprintf("operation %d (rank %d sends %d bytes to rank %d)", operation, rank, size, other)
+	}
+	return fmt.Sprintf("operation %d (rank %d receives %d bytes from rank %d)", operation, rank, size, other)
 }
 
 // mostDescribed limits the operations of a cycle that are named.
