@@ -55,6 +55,8 @@ type partitionState struct {
 	events    calendar.Queue
 	scheduled uint64 // number of events scheduled so far
 	ports     []int32
+	slots     []int32 // free slots of messages that its hosts send
+	nextChunk int32   // place in messageSlots.chunks for its next chunk
 	hash      fingerprint.Hash
 
 	overruns map[overrun]*Violation

@@ -80,8 +80,8 @@ func (e *Engine) locationOf(f *Flow) string {
 
 // ControlErrors returns the number of open flows whose congestion control returned an impossible value.
 func (e *Engine) ControlErrors() (n int) {
-	for i := range e.flows {
-		if f := &e.flows[i]; f.Finished == vtime.Never && e.controlErrorOf(f) != nil {
+	for _, f := range e.EachFlow() {
+		if f.Finished == vtime.Never && e.controlErrorOf(f) != nil {
 			n++
 		}
 	}
@@ -91,8 +91,8 @@ func (e *Engine) ControlErrors() (n int) {
 // Grants returns the sums over all flows under a congestion control by grants; zero without any.
 func (e *Engine) Grants() hostagent.GrantCounts {
 	sum := e.pastGrants
-	for i := range e.flows {
-		if f := &e.flows[i]; f.Sender != nil && f.Receiver != nil {
+	for _, f := range e.EachFlow() {
+		if f.Sender != nil && f.Receiver != nil {
 			if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
 				sum = sum.Plus(g)
 			}

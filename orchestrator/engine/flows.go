@@ -50,11 +50,14 @@ func (f *fabric) queuePair(flow int) uint32 {
 }
 
 func (w *worker) startFlow(id int) error {
-	f := &w.flows[id]
+	f, name := w.flow(id), w.nameOf(id)
 	w.scheduledStarts--
 	w.lastProgress = max(w.lastProgress, w.now)
-	if f.Send > 0 {
+	if f.Send != 0 {
 		f.Start = w.now
+		if f.Send < 0 {
+			w.messageStarted(f)
+		}
 		w.startedFlows = append(w.startedFlows, int32(id))
 	}
 	port, back := &w.plan.Ports[f.sourcePort(w.plan)], &w.plan.Ports[f.destinationPort(w.plan)]
@@ -71,7 +74,7 @@ func (w *worker) startFlow(id int) error {
 	answers.SrcPort, answers.ID = answersBy.Source, answersBy.Destination
 	answers.SrcMAC, answers.DstMAC = back.MAC, w.plan.Ports[back.Peer].MAC
 	w.constructing = int32(id) + 1
-	controller, err := f.NewController(id)
+	controller, err := f.NewController(name)
 	w.constructing = 0
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
@@ -79,7 +82,7 @@ func (w *worker) startFlow(id int) error {
 	if f.Receiver, err = w.nics[back.Interface].Expect(id, answers, f.Hosts); err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
-	if f.Receive > 0 {
+	if f.Receive != 0 {
 		f.Receiver.Size = f.Size
 	}
 	if by, ok := controller.(cc.ByGrants); ok {
@@ -92,13 +95,13 @@ func (w *worker) startFlow(id int) error {
 	}
 	f.Sender, err = w.nics[port.Interface].Start(w.now, hostagent.SenderConfig{
 		Flow: id, Size: f.Size, Controller: controller, Wire: forward, Settings: f.Hosts, Traits: f.Traits,
-		NotifySent: f.Send > 0, Entropy: f.Entropy,
+		NotifySent: f.Send != 0, Entropy: f.Entropy,
 	})
 	if err != nil {
 		return fmt.Errorf("flow %d: %w", f.Number, err)
 	}
 	if f.RTT != nil {
-		f.Sender.RTT = f.RTT(id)
+		f.Sender.RTT = f.RTT(name)
 	}
 	f.NewController, f.RTT = nil, nil // not needed any more, and may hold memory
 	return w.serve(p)
@@ -106,7 +109,7 @@ func (w *worker) startFlow(id int) error {
 
 // flowTimer serves a flow's timer event. If the timer was postponed in the meantime, it is scheduled again.
 func (w *worker) flowTimer(id int) error {
-	f := &w.flows[id]
+	f := w.flow(id)
 	if f.timerAt != w.now {
 		return nil
 	}
@@ -126,7 +129,7 @@ func (w *worker) flowTimer(id int) error {
 // reportTimer serves the timer of a flow's receiver, unless it was postponed or belonged to an earlier flow of the
 // slot.
 func (w *worker) reportTimer(id int) error {
-	f := &w.flows[id]
+	f := w.flow(id)
 	if f.Pair != nil {
 		return w.reportOfPair(f)
 	}
@@ -138,7 +141,7 @@ func (w *worker) reportTimer(id int) error {
 }
 
 func (w *worker) armFlow(id int, at vtime.Time) {
-	f := &w.flows[id]
+	f := w.flow(id)
 	if at < f.timerAt {
 		f.timerAt = at
 		w.push(w.ports[f.sourcePort(w.plan)].partition, at, eventTimer, int32(id))
@@ -153,7 +156,7 @@ func (r *partitionState) Arm(s *hostagent.Sender, at vtime.Time) {
 // ArmReceiver sets the receiver's timer.
 func (r *partitionState) ArmReceiver(x *hostagent.Receiver, at vtime.Time) {
 	w := r.worker
-	w.push(w.ports[w.flows[x.Flow].destinationPort(w.plan)].partition, at, eventReport, int32(x.Flow))
+	w.push(w.ports[w.flow(x.Flow).destinationPort(w.plan)].partition, at, eventReport, int32(x.Flow))
 }
 
 // Worker returns the number of the worker that drives the partition.
@@ -170,7 +173,7 @@ func (r *partitionState) Brief(n int, form *wire.Form, b wire.Brief) *frame.Fram
 // Done ends a flow.
 func (r *partitionState) Done(now vtime.Time, s *hostagent.Sender) {
 	w := r.worker
-	f := &w.flows[s.Flow]
+	f := w.flow(s.Flow)
 	f.Finished = now
 	if s.Halted() {
 		f.Size = s.Acked()
@@ -182,8 +185,11 @@ func (r *partitionState) Done(now vtime.Time, s *hostagent.Sender) {
 	} else { // the receiver's partition may be ahead, or behind
 		w.receiversToEnd = append(w.receiversToEnd, int32(s.Flow))
 	}
-	if send := f.Send; send > 0 {
+	switch send := f.Send; {
+	case send > 0:
 		w.acknowledged(send - 1)
+	case send < 0:
+		w.messageAcknowledged(f)
 	}
 }
 
@@ -209,7 +215,7 @@ func (e *Engine) ShortenFlow(id int) {
 
 // endReceiver frees the receiver of a flow that has ended, and keeps the flow's results.
 func (w *worker) endReceiver(flow int32) {
-	f := &w.flows[flow]
+	f := w.flow(int(flow))
 	if g, ok := f.Sender.GrantCounts(f.Receiver); ok {
 		w.checkGrants(f, g)
 		w.pastGrants = w.pastGrants.Plus(g)
@@ -222,8 +228,8 @@ func (w *worker) endReceiver(flow int32) {
 // of its timers will retransmit, and no frame is left that could bring an answer. Call it between two events.
 func (e *Engine) StoppedFlows() []int {
 	waiting := map[uint32]bool{} // by queue pair: no frame that could bring an answer has been found
-	for i := range e.flows {
-		if f := &e.flows[i]; f.Sender != nil && f.Finished == vtime.Never && f.Sender.Waits() {
+	for _, f := range e.EachFlow() {
+		if f.Sender != nil && f.Finished == vtime.Never && f.Sender.Waits() {
 			waiting[e.queuePair(f.Number)] = true
 		}
 	}
@@ -241,8 +247,8 @@ func (e *Engine) StoppedFlows() []int {
 		}
 	})
 	var stopped []int
-	for i := range e.flows {
-		if f := &e.flows[i]; f.Sender != nil && f.Finished == vtime.Never && waiting[e.queuePair(f.Number)] {
+	for _, f := range e.EachFlow() {
+		if f.Sender != nil && f.Finished == vtime.Never && waiting[e.queuePair(f.Number)] {
 			stopped = append(stopped, f.Number)
 		}
 	}

@@ -167,8 +167,8 @@ func (e finalCheck) checkPorts() {
 
 // checkFlows checks each flow, and that no packet arrived twice without a reason.
 func (e finalCheck) checkFlows() {
-	for i := range e.flows {
-		e.checkFlow(&e.flows[i])
+	for _, f := range e.EachFlow() {
+		e.checkFlow(f)
 	}
 	for _, number := range slices.Sorted(maps.Keys(e.pairs.open)) {
 		e.checkPair(e.pairs.open[number])
@@ -196,8 +196,7 @@ func (e finalCheck) checkFlows() {
 // not received all of its grant still can: a grant is on its way, unless frames were dropped.
 func (e finalCheck) checkGranted() {
 	flows, awaited := e.pastGrants.Granted, map[uint32]*Flow{}
-	for i := range e.flows {
-		f := &e.flows[i]
+	for _, f := range e.EachFlow() {
 		if f.Sender == nil || f.Receiver == nil {
 			continue
 		}
@@ -232,8 +231,8 @@ func (e finalCheck) checkGranted() {
 			}
 		}
 	})
-	for i := range e.flows {
-		if f := &e.flows[i]; awaited[e.queuePair(f.Number)] == f {
+	for _, f := range e.EachFlow() {
+		if awaited[e.queuePair(f.Number)] == f {
 			e.fail(grantInvariant, fmt.Sprintf("flow %d", f.Number), "the last grant is neither there nor on its way")
 		}
 	}
@@ -296,8 +295,8 @@ const maxNamedControlErrors = 3
 // did not.
 func (e finalCheck) checkControllers() {
 	all := slices.Clone(e.pastControlErrors)
-	for i := range e.flows {
-		if m := e.controlErrorOf(&e.flows[i]); m != nil {
+	for _, f := range e.EachFlow() {
+		if m := e.controlErrorOf(f); m != nil {
 			all = append(all, *m)
 		}
 	}

@@ -64,6 +64,7 @@ type operation struct {
 	follow       int32      // index of its first follower in steps.followers
 	followers    int32      // number of followers
 	flow         int32      // first flow of a send
+	ring, rank   int32      // 1 + the ring whose rank starts when the operation has ended, and the rank; 0: none
 	waits        int32      // number of events that it still waits for
 	left         int32      // flows that have not been acknowledged, or delivered
 	unsent       int32      // flows whose last packet has not left
@@ -79,6 +80,7 @@ type steps struct {
 	units      []unit
 	unitOf     map[unitName]int32
 	edges      []edge // only before the run
+	rings      []*ring
 }
 
 // edge represents a wait of one operation for another.
@@ -247,6 +249,9 @@ func (w *worker) notifyFollowers() {
 		o := &w.operations[p.operation]
 		if p.until == UntilEnded {
 			w.endOperation(o)
+			if o.ring > 0 {
+				w.enterRing(w.rings[o.ring-1], int(o.rank))
+			}
 		}
 		for _, f := range w.followers[o.follow:][:o.followers] {
 			if f.until != p.until {
@@ -261,11 +266,16 @@ func (w *worker) notifyFollowers() {
 	w.occurrences = w.occurrences[:0]
 }
 
+// operationsEnded counts operations that end now.
+func (w *worker) operationsEnded(n int) {
+	w.openOperations -= n
+	w.lastProgress, w.lastFrameEnd = max(w.lastProgress, w.now), max(w.lastFrameEnd, w.now)
+}
+
 // endOperation records an operation's end, and starts the next one of its unit.
 func (w *worker) endOperation(o *operation) {
 	o.ended = w.now
-	w.openOperations--
-	w.lastProgress, w.lastFrameEnd = max(w.lastProgress, w.now), max(w.lastFrameEnd, w.now)
+	w.operationsEnded(1)
 	if o.unit < 0 {
 		return
 	}
@@ -289,7 +299,12 @@ func (w *worker) acknowledged(send int32) {
 // Sent records that a flow's last packet has started to leave.
 func (r *partitionState) Sent(_ vtime.Time, s *hostagent.Sender) {
 	w := r.worker
-	send := w.flows[s.Flow].Send - 1
+	f := w.flow(s.Flow)
+	if f.Send < 0 {
+		w.messageSent(f)
+		return
+	}
+	send := f.Send - 1
 	o := &w.operations[send]
 	if o.unsent--; o.unsent == 0 {
 		w.operationReached(send, UntilSent)
@@ -299,7 +314,12 @@ func (r *partitionState) Sent(_ vtime.Time, s *hostagent.Sender) {
 // Delivered records that a flow has arrived completely.
 func (r *partitionState) Delivered(_ vtime.Time, x *hostagent.Receiver) {
 	w := r.worker
-	receive := w.flows[x.Flow].Receive - 1
+	f := w.flow(x.Flow)
+	if f.Receive < 0 {
+		w.messageDelivered(f)
+		return
+	}
+	receive := f.Receive - 1
 	o := &w.operations[receive]
 	if o.left--; o.left == 0 && o.began != vtime.Never {
 		w.operationReached(receive, UntilEnded)
@@ -314,11 +334,11 @@ func (e *Engine) notifyStarts() {
 	if o, ok := e.monitor.observer.(StartObserver); ok {
 		if e.divided() {
 			slices.SortFunc(e.startedFlows, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(e.flows[a].Start, e.flows[b].Start), cmp.Compare(a, b))
+				return cmp.Or(cmp.Compare(e.flow(int(a)).Start, e.flow(int(b)).Start), cmp.Compare(e.nameOf(int(a)), e.nameOf(int(b))))
 			})
 		}
 		for _, f := range e.startedFlows {
-			o.FlowStarted(e.flows[f].Start, int(f))
+			o.FlowStarted(e.flow(int(f)).Start, e.nameOf(int(f)))
 		}
 	}
 	e.startedFlows = e.startedFlows[:0]

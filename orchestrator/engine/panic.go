@@ -47,11 +47,11 @@ func (e *Engine) Panicked(value any, stack []byte) *PanicError {
 	}
 	for i, n := range e.nics {
 		if flow, ok := n.Calling(); ok && (in.partition == noPartition || e.hostPort(i).partition == in.partition) {
-			return &PanicError{Location: e.locationOf(&e.flows[flow]), Time: in.at, Value: value, Stack: stack}
+			return &PanicError{Location: e.locationOf(e.flow(int(flow))), Time: in.at, Value: value, Stack: stack}
 		}
 	}
 	if in.constructing > 0 {
-		return &PanicError{Location: e.locationOf(&e.flows[in.constructing-1]), Time: in.at, Value: value, Stack: stack}
+		return &PanicError{Location: e.locationOf(e.flow(int(in.constructing) - 1)), Time: in.at, Value: value, Stack: stack}
 	}
 	return nil
 }

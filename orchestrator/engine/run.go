@@ -103,17 +103,20 @@ func (e *Engine) notifyObserver() {
 	if e.monitor.observer != nil {
 		if e.divided() {
 			slices.SortFunc(e.finishedFlows, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(e.flows[a].Finished, e.flows[b].Finished), cmp.Compare(a, b))
+				return cmp.Or(cmp.Compare(e.flow(int(a)).Finished, e.flow(int(b)).Finished), cmp.Compare(e.nameOf(int(a)), e.nameOf(int(b))))
 			})
 		}
 		for _, f := range e.finishedFlows {
-			e.monitor.observer.FlowDone(e.flows[f].Finished, int(f))
+			e.monitor.observer.FlowDone(e.flow(int(f)).Finished, e.nameOf(int(f)))
 		}
 	}
 	if e.features.Live {
 		for _, f := range e.finishedFlows {
 			e.freeFlow(f)
 		}
+	}
+	if !e.divided() { // otherwise at the barrier, with the receivers
+		e.freeMessages(e.finishedFlows)
 	}
 	e.finishedFlows = e.finishedFlows[:0]
 	e.monitor.notifyFaults()
@@ -138,6 +141,7 @@ func (e *Engine) barrier(now vtime.Time) {
 	for _, f := range e.receiversToEnd {
 		e.endReceiver(f)
 	}
+	e.freeMessages(e.receiversToEnd)
 	e.receiversToEnd = e.receiversToEnd[:0]
 	e.flowControl.barrier(e, now)
 }

@@ -11,7 +11,7 @@ import (
 // Way returns the path of a flow under the present routes, after faults. The path ends at a switch without a route. If
 // load balancing moves packets, it has the ports of all paths.
 func (e *Engine) Way(flow int) []topologies.PortID {
-	f := &e.flows[flow]
+	f := e.flow(flow)
 	if e.plan.Moving() {
 		return slices.Concat(e.plan.WaysBy(f.sourcePort(e.plan), f.destinationPort(e.plan), e.nextHops)...)
 	}
@@ -31,7 +31,7 @@ type CutOff struct {
 // CutOff returns where a flow is cut off; false if it is not. Where load balancing moves packets, a flow is cut off
 // only if no path is left.
 func (e *Engine) CutOff(flow int) (CutOff, bool) {
-	f := &e.flows[flow]
+	f := e.flow(flow)
 	if c, found := e.cutOff(f.Source, f.Destination, f.Ports); found {
 		return c, true
 	}
