@@ -132,7 +132,7 @@ func (v *validated) validate(name string, sets, controllers []string) error {
 		v.Kind, v.Name = "topology", s.topology.Name
 		return nil
 	}
-	flows := len(s.scenario.Flows)
+	flows := s.scenario.FlowCount()
 	v.Kind, v.Name, v.Flows = "scenario", s.scenario.Name, &flows
 	return v.check(from, s.scenario, sets, controllers)
 }

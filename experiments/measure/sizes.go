@@ -12,9 +12,12 @@ const SizeBins = 20
 // sizeBins divides flows into the bins, by size and then by number. It returns nil if there are fewer flows than bins,
 // or all have one size. Bin k of n flows holds those from k*n/20 up to (k+1)*n/20.
 func (c *collection) sizeBins() []EqualSizeBin {
+	if !c.severalSizes() {
+		return nil
+	}
 	ended := endedBySize(c.flows, FlowSet{})
 	n := len(ended)
-	if n < SizeBins || ended[0].size == ended[n-1].size {
+	if n < SizeBins {
 		return nil
 	}
 	bins := make([]EqualSizeBin, SizeBins)
@@ -25,6 +28,20 @@ func (c *collection) sizeBins() []EqualSizeBin {
 		over = bins[k].UpTo
 	}
 	return bins
+}
+
+// severalSizes reports whether ended flows have different sizes.
+func (c *collection) severalSizes() bool {
+	size := int64(0)
+	for i := range c.flows.Len() {
+		if f := c.flows.Record(i); f.Ended && f.Size > 0 {
+			if size > 0 && f.Size != size {
+				return true
+			}
+			size = f.Size
+		}
+	}
+	return false
 }
 
 // sizedFlow holds the number and size of a flow.

@@ -100,39 +100,59 @@ func StatisticsOf(flows Flows, now vtime.Time) FlowStatistics {
 // collection computes the statistics of one set of a run's flows after another. The values that it sorts for quantiles
 // take 8 bytes for each flow and quantity; it reuses this memory.
 type collection struct {
-	flows Flows
-	now   vtime.Time // the end of the run
-	// Values of the flows that ended: fct in ns; slowdown over the ideal FCT, over that of HPCC's simulator, and over
-	// the time at line rate.
-	fct      []float64
-	slowdown [3][]float64
+	flows  Flows
+	now    vtime.Time // the end of the run
+	values [len(quantities)][]float64
 }
+
+// quantities lists the values of an ended flow of which statistics have quantiles: the FCT in ns, and the slowdown over
+// the ideal FCT, over that of HPCC's simulator, and over the time at line rate.
+var quantities = [...]func(*FlowRecord) float64{
+	func(f *FlowRecord) float64 { return float64(f.End-f.Start) / float64(vtime.Nanosecond) },
+	func(f *FlowRecord) float64 { return f.Times.Slowdown() },
+	func(f *FlowRecord) float64 { return f.Times.slowdownHPCC() },
+	func(f *FlowRecord) float64 { return f.Times.slowdownLine() },
+}
+
+// atOnce sets the number of flows up to which statistics collect the values of all quantities at once. Beyond it, each
+// quantity takes a pass over all flows.
+const atOnce = 4 << 20
 
 // statistics returns the statistics of the flows with these numbers; nil: of all.
 func (c *collection) statistics(members []int32) FlowStatistics {
-	n := len(members)
+	n, count := len(members), len(quantities)
 	if members == nil {
 		n = c.flows.Len()
 	}
-	c.fct = slices.Grow(c.fct[:0], n)
-	for k := range c.slowdown {
-		c.slowdown[k] = slices.Grow(c.slowdown[k][:0], n)
+	if n > atOnce {
+		count = 1
 	}
 	var t totals
-	for k := range n {
-		if members != nil {
-			k = int(members[k])
+	var all [len(quantities)]Quantiles
+	completed := 0
+	for from := 0; from < len(quantities); from += count {
+		t = totals{}
+		for i := range count {
+			c.values[i] = slices.Grow(c.values[i][:0], n)
 		}
-		if f := c.flows.Record(k); t.add(&f) {
-			c.fct = append(c.fct, float64(f.End-f.Start)/float64(vtime.Nanosecond))
-			for i, s := range [...]float64{f.Times.Slowdown(), f.Times.slowdownHPCC(), f.Times.slowdownLine()} {
-				c.slowdown[i] = append(c.slowdown[i], s)
+		for k := range n {
+			if members != nil {
+				k = int(members[k])
 			}
+			if f := c.flows.Record(k); t.add(&f) {
+				for i, of := range quantities[from:][:count] {
+					c.values[i] = append(c.values[i], of(&f))
+				}
+			}
+		}
+		completed = len(c.values[0])
+		for i := range count {
+			all[from+i] = QuantilesOf(c.values[i])
 		}
 	}
 	s := FlowStatistics{
-		Count: n, Completed: len(c.fct), FCT: QuantilesOf(c.fct), Slowdown: QuantilesOf(c.slowdown[0]),
-		SlowdownHPCC: QuantilesOf(c.slowdown[1]), SlowdownLine: QuantilesOf(c.slowdown[2]), CE: t.ce, UE: t.ue,
+		Count: n, Completed: completed, FCT: all[0], Slowdown: all[1], SlowdownHPCC: all[2], SlowdownLine: all[3],
+		CE: t.ce, UE: t.ue,
 	}
 	if t.unfinished.Flows > 0 {
 		s.Unfinished = &t.unfinished

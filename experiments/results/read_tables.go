@@ -15,7 +15,8 @@ func (r *RunFolder) readFlows() error {
 	err := rundir.Read(r.Path, rundir.Flows, func(row *rundir.FlowRow) error {
 		f := byTag[row.Tag]
 		if f == nil {
-			f = &tagFlows{tag: row.Tag}
+			ended := r.summary.ByTag[row.Tag].Completed
+			f = &tagFlows{tag: row.Tag, fcts: make([]float64, 0, ended), slowdowns: make([]float64, 0, ended)}
 			byTag[row.Tag] = f
 			r.tags = append(r.tags, row.Tag)
 		}

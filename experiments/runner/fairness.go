@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"slices"
+
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/vtime"
@@ -10,7 +12,8 @@ import (
 type windows struct {
 	window  vtime.Time // whole sampling intervals
 	waiting starting   // flows that were not yet active at the end of a window
-	active  []underWay // flows that were, and have not ended
+	begun   []int32    // those of them that seeStarts has seen
+	active  []underWay // flows that were active at the end of a window, and have not ended
 	tags    []string
 	index   map[string]int32 // of tags
 }
@@ -18,7 +21,7 @@ type windows struct {
 // newWindows returns the windows of a scenario: count of them in its duration, as far as sampling intervals allow.
 func newWindows(s *scenario.Scenario, order []int32, count vtime.Time) windows {
 	w := windows{index: map[string]int32{}, waiting: starting{
-		flows: s.Flows, order: order,
+		scenario: s, order: order,
 		of: func(*scenario.Flow) bool { return true },
 	}}
 	if step := s.Sample.Interval; step > 0 {
@@ -50,13 +53,24 @@ func (w *windows) end(now vtime.Time, flows flowSet, add func(tag int32, deliver
 		a.before = delivered
 		kept = append(kept, a)
 	}
-	for i, ok := w.waiting.before(now); ok; i, ok = w.waiting.before(now) {
-		if flows.started(i) && flows.finished(i) == vtime.Never {
-			kept = append(kept, underWay{int32(i), w.index[w.waiting.flows[i].Tag], flows.delivered(i)})
+	w.seeStarts(now, flows)
+	s := w.waiting.scenario
+	for _, flow := range w.begun {
+		if i := int(flow); flows.started(i) {
+			kept = append(kept, underWay{flow, w.index[s.Flows[s.Entry(i)].Tag], flows.delivered(i)})
 		}
 	}
-	w.active = kept
+	w.active, w.begun = kept, w.begun[:0]
 	return true
+}
+
+// seeStarts takes note of flows that have started before now and have not ended. Called within a window, it lets the
+// list of flows that have started stay short.
+func (w *windows) seeStarts(now vtime.Time, flows flowSet) {
+	for i, ok := w.waiting.before(now); ok; i, ok = w.waiting.before(now) {
+		w.begun = append(w.begun, int32(i))
+	}
+	w.begun = slices.DeleteFunc(w.begun, func(i int32) bool { return flows.finished(int(i)) != vtime.Never })
 }
 
 // fairness measures Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984) of the goodputs of a tag's competing flows:

@@ -77,11 +77,11 @@ func (r *runner) hpccFCT(w *bufio.Writer) {
 	s := r.Scenario
 	ports := s.HPCCPorts()
 	for _, i := range byEnd {
-		f := &s.Flows[i]
+		f := s.Flow(i)
 		fmt.Fprintf(w, "%08x %08x %d %d %d %d %d %d\n", paths.HPCCAddress(f.Source), paths.HPCCAddress(f.Destination),
 			ports[i].Source, ports[i].Destination, f.Size, (flows.start(i) + s.Origin).RoundNanoseconds(),
 			(flows.finished(i) - flows.start(i)).RoundNanoseconds(), measure.HPCCAlone(s.Topology, f.Source, f.Destination,
-				flows.qps[i].Ports.Pair, int64(f.Size)))
+				flows.qp(i).Ports.Pair, int64(f.Size)))
 	}
 }
 

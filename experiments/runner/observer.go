@@ -85,8 +85,7 @@ func (o *Observed) EachStarted(f func(*FlowState)) {
 
 // starting iterates over the flows that of selects.
 func (r *runner) starting(of func(*scenario.Flow) bool) starting {
-	flows := r.Scenario.Flows
-	return starting{flows: flows, order: byStart(flows), of: of, started: &r.recorder.started}
+	return starting{scenario: r.Scenario, order: byStart(r.Scenario.Flows), of: of, started: &r.recorder.started}
 }
 
 // observers holds the observers of one run.

@@ -115,7 +115,7 @@ func newOverview(s *scenario.Scenario, r *recorder) *overview {
 	}
 	o.delivered, o.ended = make([]history[int64], len(o.groups)), make([]int64, len(o.groups))
 	o.waiting = starting{
-		flows: s.Flows, order: byStart(s.Flows), started: &r.started,
+		scenario: s, order: byStart(s.Flows), started: &r.started,
 		of: func(*scenario.Flow) bool { return true },
 	}
 	return o
@@ -157,14 +157,14 @@ func (o *overview) sample(now vtime.Time, e *engine.Engine, flows flowSet, pfc *
 
 func (o *overview) sampleFlows(now vtime.Time, flows flowSet) {
 	for i, ok := o.waiting.before(now + 1); ok; i, ok = o.waiting.before(now + 1) {
-		if int(o.groupOf[i]) < len(o.groups) {
+		if int(o.groupOf[o.scenario.Entry(i)]) < len(o.groups) {
 			o.active = append(o.active, int32(i))
 		}
 	}
 	sums := slices.Clone(o.ended)
 	kept := o.active[:0]
 	for _, i := range o.active {
-		n, g := flows.delivered(int(i)), o.groupOf[i]
+		n, g := flows.delivered(int(i)), o.groupOf[o.scenario.Entry(int(i))]
 		sums[g] += n
 		if flows.finished(int(i)) == vtime.Never {
 			kept = append(kept, i)

@@ -17,11 +17,25 @@ type flowSet struct {
 	qps  []engine.Flow     // each flow's first QP, followed by all others
 	more map[int32][]int32 // the others, for flows with several QPs; nil: every flow has one
 	n    int
+	// Messages of rings have numbers beyond qps: engine has them, and message holds the one that was asked for last.
+	engine  *engine.Engine
+	message *engine.Flow
+}
+
+// qp returns the QP of a number, until the next call.
+func (s *flowSet) qp(number int) *engine.Flow {
+	if number < len(s.qps) {
+		return &s.qps[number]
+	}
+	if s.message.Number != number || s.message.Finished == vtime.Never {
+		*s.message = s.engine.Message(number)
+	}
+	return s.message
 }
 
 // flows returns the run's flows.
 func (r *runner) flows() flowSet {
-	return flowSet{r.engine.Flows(), r.More(), len(r.Scenario.Flows)}
+	return r.recorder.all()
 }
 
 // others returns a flow's QPs except the first.
@@ -33,31 +47,31 @@ func (s *flowSet) others(flow int) []int32 {
 }
 
 // start returns a flow's start; for a flow that waits its actual start, or vtime.Never before it.
-func (s *flowSet) start(flow int) vtime.Time { return s.qps[flow].Start }
+func (s *flowSet) start(flow int) vtime.Time { return s.qp(flow).Start }
 
 // delivered returns the payload bytes of a flow that have arrived.
 func (s *flowSet) delivered(flow int) int64 {
-	sum := s.qps[flow].Delivered()
+	sum := s.qp(flow).Delivered()
 	for _, q := range s.others(flow) {
-		sum += s.qps[q].Delivered()
+		sum += s.qp(int(q)).Delivered()
 	}
 	return sum
 }
 
 // retransmitted returns the retransmitted payload bytes of a flow.
 func (s *flowSet) retransmitted(flow int) int64 {
-	sum := s.qps[flow].Retransmitted()
+	sum := s.qp(flow).Retransmitted()
 	for _, q := range s.others(flow) {
-		sum += s.qps[q].Retransmitted()
+		sum += s.qp(int(q)).Retransmitted()
 	}
 	return sum
 }
 
 // marked returns the numbers of a flow's data packets that arrived with CE and with UE.
 func (s *flowSet) marked(flow int) (congested, undetermined int64) {
-	congested, undetermined = s.qps[flow].Marked()
+	congested, undetermined = s.qp(flow).Marked()
 	for _, q := range s.others(flow) {
-		c, u := s.qps[q].Marked()
+		c, u := s.qp(int(q)).Marked()
 		congested, undetermined = congested+c, undetermined+u
 	}
 	return congested, undetermined
@@ -65,9 +79,9 @@ func (s *flowSet) marked(flow int) (congested, undetermined int64) {
 
 // recovery returns the counts of a flow's loss recovery.
 func (s *flowSet) recovery(flow int) engine.FlowRecovery {
-	met := s.qps[flow].Recovery()
+	met := s.qp(flow).Recovery()
 	for _, q := range s.others(flow) {
-		m := s.qps[q].Recovery()
+		m := s.qp(int(q)).Recovery()
 		met.Spurious, met.Duplicates, met.Reordered =
 			met.Spurious+m.Spurious, met.Duplicates+m.Duplicates, met.Reordered+m.Reordered
 		met.Trimmed, met.Extent = met.Trimmed+m.Trimmed, max(met.Extent, m.Extent)
@@ -77,21 +91,21 @@ func (s *flowSet) recovery(flow int) engine.FlowRecovery {
 
 // cut reports whether a flow was stopped before all of it was sent: it has ended but has no FCT.
 func (r *runner) cut(flow int) bool {
-	if t := r.Flows[flow].Traits; t == nil || t.Stop == 0 {
+	if t := r.Of(flow).Traits; t == nil || t.Stop == 0 {
 		return false
 	}
-	s, size := r.flows(), int64(r.Scenario.Flows[flow].Size)
+	s, size := r.flows(), r.sizeOf(flow)
 	return s.finished(flow) != vtime.Never && (size == 0 || s.delivered(flow) < size)
 }
 
 // started reports whether a flow has started; all its QPs start together.
-func (s *flowSet) started(flow int) bool { return s.qps[flow].Started() }
+func (s *flowSet) started(flow int) bool { return s.qp(flow).Started() }
 
 // finished returns when the last byte of a flow's last QP was acknowledged; vtime.Never before.
 func (s *flowSet) finished(flow int) vtime.Time {
-	end := s.qps[flow].Finished
+	end := s.qp(flow).Finished
 	for _, q := range s.others(flow) {
-		end = max(end, s.qps[q].Finished)
+		end = max(end, s.qp(int(q)).Finished)
 	}
 	return end
 }
@@ -99,11 +113,11 @@ func (s *flowSet) finished(flow int) vtime.Time {
 // rate returns the sum of a flow's controllers' rates, over QPs that have not ended.
 func (s *flowSet) rate(flow int) float64 {
 	sum := 0.0
-	if f := &s.qps[flow]; f.Sender != nil && f.Finished == vtime.Never {
+	if f := s.qp(flow); f.Sender != nil && f.Finished == vtime.Never {
 		sum = f.Sender.Rate()
 	}
 	for _, q := range s.others(flow) {
-		if f := &s.qps[q]; f.Sender != nil && f.Finished == vtime.Never {
+		if f := s.qp(int(q)); f.Sender != nil && f.Finished == vtime.Never {
 			sum += f.Sender.Rate()
 		}
 	}
@@ -112,9 +126,9 @@ func (s *flowSet) rate(flow int) float64 {
 
 // lastRTT returns the longest of its QPs' last RTTs; 0 before the first.
 func (s *flowSet) lastRTT(flow int) vtime.Time {
-	last := s.qps[flow].LastRTT()
+	last := s.qp(flow).LastRTT()
 	for _, q := range s.others(flow) {
-		last = max(last, s.qps[q].LastRTT())
+		last = max(last, s.qp(int(q)).LastRTT())
 	}
 	return last
 }
@@ -123,10 +137,10 @@ func (s *flowSet) lastRTT(flow int) vtime.Time {
 func (r *runner) ideal(flow int, size int64) vtime.Time {
 	plan, s := r.Scenario.Topology, r.flows()
 	others := s.others(flow)
-	n, total := int64(1+len(others)), int64(r.Scenario.Flows[flow].Size)
+	n, total := int64(1+len(others)), r.sizeOf(flow)
 	qps := make([]measure.QPPath, 0, n)
 	for _, q := range append([]int32{int32(flow)}, others...) {
-		f := &s.qps[q]
+		f := s.qp(int(q))
 		part := size / n
 		if total > 0 { // in proportion to its part of the flow
 			part = int64(float64(size) * float64(f.Size) / float64(total))
@@ -137,6 +151,12 @@ func (r *runner) ideal(flow int, size int64) vtime.Time {
 		})
 	}
 	return measure.IdealOfQPs(plan, qps)
+}
+
+// sizeOf returns the bytes of a flow; 0: it is unbounded.
+func (r *runner) sizeOf(flow int) int64 {
+	f := r.Scenario.Flow(flow)
+	return int64(f.Size)
 }
 
 // writeQPs writes qps.csv, if a flow has several QPs: one row for each QP of such flows.
@@ -153,7 +173,7 @@ func (r *runner) writeQPs(folder *files.Folder) error {
 		slices.SortFunc(flows, func(a, b int32) int { return cmp.Compare(a, b) })
 		for _, flow := range flows {
 			for k, q := range append([]int32{flow}, s.more[flow]...) {
-				f := &s.qps[q]
+				f := s.qp(int(q))
 				row := rundir.QPRow{
 					Flow: int(flow), QP: k, Port: int(f.Ports.Source), Size: f.Size, FCT: -1, Delivered: f.Delivered(),
 					Retransmitted: f.Retransmitted(),

@@ -39,7 +39,8 @@ type recorder struct {
 	hpcc      *hpccTrace // nil unless exported
 	observers observers
 	ended     int
-	started   []startedFlow // flows started by operations, in order
+	message   engine.Flow  // for flowSet
+	started   startedFlows // flows started by operations, in order
 
 	events map[string]int // of the fabric, by kind
 	checks *checkpoints   // nil: no other run is compared with this one
@@ -71,14 +72,14 @@ type portPause struct {
 func newRecorder(s *scenario.Scenario, workers int) *recorder {
 	order := byStart(s.Flows)
 	r := &recorder{
-		scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.SampledPorts(),
+		message: engine.Flow{Number: -1}, scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.SampledPorts(),
 		tallies: map[tallied]*tally{},
 		rtt:     newRTTRecorders(workers), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s),
 		fairness: newFairness(s, order), lowest: newLowest(s, order),
 	}
 	some := func(of func(*scenario.Flow) bool) starting {
-		return starting{flows: s.Flows, order: order, of: of, started: &r.started}
+		return starting{scenario: s, order: order, of: of, started: &r.started}
 	}
 	r.fairness.waiting.started, r.lowest.waiting.started = &r.started, &r.started
 	if len(s.Sample.Flows) > 0 {
@@ -123,7 +124,9 @@ func sum(priorities []uint8, of func(priority uint8) uint64) float64 {
 }
 
 // all returns the run's flows.
-func (r *recorder) all() flowSet { return flowSet{r.engine.Flows(), r.more, len(r.scenario.Flows)} }
+func (r *recorder) all() flowSet {
+	return flowSet{r.engine.Flows(), r.more, r.scenario.FlowCount(), r.engine, &r.message}
+}
 
 // start starts sampling.
 func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
@@ -150,9 +153,28 @@ func (r *recorder) sample(now vtime.Time) {
 	r.lowest.sample(now, r.all())
 	r.observers.sample(now)
 	r.checks.sample(r.engine)
+	r.forgetStarted(now)
 	if next := now + r.scenario.Sample.Interval; next <= r.scenario.Duration || r.scenario.Drain && r.moves() {
 		r.engine.Call(next, r.sample)
 	}
+}
+
+// forgetStarted frees flows that have started and that all of the run's measurements have seen, if the run has rings
+// that are kept as rules. Observers may read all, and such a run has none.
+func (r *recorder) forgetStarted(now vtime.Time) {
+	if r.scenario.RingMessages() == 0 {
+		return
+	}
+	r.fairness.seeStarts(now, r.all())
+	r.lowest.seeStarts(now, r.all())
+	readers := []*starting{&r.flows.waiting, &r.fairness.waiting, &r.lowest.waiting}
+	if r.overview != nil {
+		readers = append(readers, &r.overview.waiting)
+	}
+	for _, t := range r.tallies {
+		readers = append(readers, &t.waiting)
+	}
+	r.started.forget(readers...)
 }
 
 // stillSamples sets the number of samples without a packet-hop after which a draining fabric is no longer sampled.
@@ -291,8 +313,8 @@ func (r *recorder) FlowDone(vtime.Time, int) { r.ended++ }
 
 // FlowStarted implements engine.Observer.
 func (r *recorder) FlowStarted(now vtime.Time, flow int) {
-	if flow < len(r.scenario.Flows) { // not a further QP
-		r.started = append(r.started, startedFlow{int32(flow), now})
+	if flow < r.scenario.FlowCount() && (r.scenario.Sample.Interval > 0 || len(r.observers) > 0) { // not a further QP, and it is sampled
+		r.started.flows = append(r.started.flows, startedFlow{int32(flow), now})
 	}
 }
 

@@ -6,14 +6,23 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // flowRecords provides the results of the run's flows.
 type flowRecords struct {
 	run   *runner
-	alone []alone // by flow, for ended flows
+	alone []alone              // by flow, for ended flows that have an entry of their own
+	alike map[alikeFlows]alone // of messages of rings
+}
+
+// alikeFlows identifies messages with equal paths.
+type alikeFlows struct {
+	entry int
+	size  int64
 }
 
 // alone holds a flow's ideal FCT and HPCC's, which are costly to compute.
@@ -22,31 +31,51 @@ type alone struct{ ideal, hpcc vtime.Time }
 // flowRecords computes the data that the records need.
 func (r *runner) flowRecords() flowRecords {
 	flows, plan := r.flows(), r.Scenario.Topology
-	all := flowRecords{r, make([]alone, flows.n)}
-	for i := range flows.n {
+	all := flowRecords{r, make([]alone, r.Scenario.Entries()), map[alikeFlows]alone{}}
+	for i := range all.alone {
 		end := flows.finished(i)
-		switch f := &flows.qps[i]; {
+		switch f := flows.qp(i); {
 		case end == vtime.Never || r.cut(i):
 		case flows.others(i) != nil:
-			size := int64(r.Scenario.Flows[i].Size)
+			size := r.sizeOf(i)
 			all.alone[i] = alone{r.ideal(i, size), vtime.Time(measure.HPCCAlone(plan, f.Source, f.Destination, f.Ports.Pair,
 				size)) * vtime.Nanosecond}
 		default:
-			path := paths.Forward(plan, f.Source, f.Destination, f.Ports)
-			back := paths.Back(plan, f.Source, f.Destination, f.Ports)
-			t := measure.TimesOf(plan, path, back, f.Size, f.Finished-f.Start)
-			all.alone[i] = alone{t.Ideal, t.HPCC}
+			all.alone[i] = aloneOf(plan, f)
 		}
 	}
 	return all
 }
 
+// aloneOf computes the ideal FCTs of a flow of one QP.
+func aloneOf(plan *topologies.Plan, f *engine.Flow) alone {
+	t := measure.TimesOf(plan, paths.Forward(plan, f.Source, f.Destination, f.Ports),
+		paths.Back(plan, f.Source, f.Destination, f.Ports), f.Size, f.Finished-f.Start)
+	return alone{t.Ideal, t.HPCC}
+}
+
+// aloneOf returns the ideal FCTs of an ended flow.
+func (r *flowRecords) aloneOf(flow int) alone {
+	if flow < len(r.alone) {
+		return r.alone[flow]
+	}
+	s := r.run.flows()
+	f := s.qp(flow)
+	of := alikeFlows{r.run.Scenario.Entry(flow), f.Size}
+	own, known := r.alike[of]
+	if !known {
+		own = aloneOf(r.run.Scenario.Topology, f)
+		r.alike[of] = own
+	}
+	return own
+}
+
 // Len returns the number of flows.
-func (r *flowRecords) Len() int { return len(r.alone) }
+func (r *flowRecords) Len() int { return r.run.flows().n }
 
 // Record returns the record of a flow.
 func (r *flowRecords) Record(flow int) measure.FlowRecord {
-	s, spec, plan := r.run.flows(), &r.run.Scenario.Flows[flow], r.run.Scenario.Topology
+	s, spec, plan := r.run.flows(), r.run.Scenario.Flow(flow), r.run.Scenario.Topology
 	end, cut := s.finished(flow), r.run.cut(flow)
 	v := measure.FlowRecord{
 		Tag: spec.Tag, Size: int64(spec.Size), Start: s.start(flow), End: end, Ended: end != vtime.Never && !cut,
@@ -58,8 +87,8 @@ func (r *flowRecords) Record(flow int) measure.FlowRecord {
 	}
 	if v.Ended {
 		v.Times = measure.FlowTimes{
-			FCT: end - v.Start, Ideal: r.alone[flow].ideal, HPCC: r.alone[flow].hpcc,
-			Line: measure.LineTime(plan, plan.Nodes[spec.Source].Ports[s.qps[flow].Ports.From], int64(spec.Size)),
+			FCT: end - v.Start, Ideal: r.aloneOf(flow).ideal, HPCC: r.aloneOf(flow).hpcc,
+			Line: measure.LineTime(plan, plan.Nodes[spec.Source].Ports[s.qp(flow).Ports.From], int64(spec.Size)),
 		}
 	} else {
 		_, v.Stopped = slices.BinarySearch(r.run.stopped, flow)
@@ -84,14 +113,30 @@ func byStart(flows []scenario.Flow) []int32 {
 
 // starting iterates over flows in order of their starts, without memory for each flow.
 type starting struct {
-	flows []scenario.Flow
-	order []int32 // byStart
-	of    func(*scenario.Flow) bool
-	seen  int // number of flows of the order already returned
+	scenario *scenario.Scenario
+	order    []int32 // byStart
+	of       func(*scenario.Flow) bool
+	seen     int // number of flows of the order already returned
 	// started lists the dependent flows that have started, in order; nil: there are none. The first startedSeen of them
 	// have already been returned.
-	started     *[]startedFlow
+	started     *startedFlows
 	startedSeen int
+}
+
+// startedFlows lists dependent flows that have started, in order, without the first ones.
+type startedFlows struct {
+	without int
+	flows   []startedFlow
+}
+
+// forget frees the flows that all readers have seen.
+func (s *startedFlows) forget(readers ...*starting) {
+	seen := s.without + len(s.flows)
+	for _, r := range readers {
+		seen = min(seen, r.startedSeen)
+	}
+	s.flows = s.flows[:copy(s.flows, s.flows[seen-s.without:])]
+	s.without = seen
 }
 
 // startedFlow represents a flow that an operation has started.
@@ -104,7 +149,7 @@ type startedFlow struct {
 func (s *starting) before(at vtime.Time) (flow int, ok bool) {
 	for {
 		flow = s.next(at)
-		if flow < 0 || s.of(&s.flows[flow]) {
+		if flow < 0 || s.of(&s.scenario.Flows[s.scenario.Entry(flow)]) {
 			return max(flow, 0), flow >= 0
 		}
 	}
@@ -112,26 +157,30 @@ func (s *starting) before(at vtime.Time) (flow int, ok bool) {
 
 // next returns the next of all flows that starts before a time; -1: there is none.
 func (s *starting) next(at vtime.Time) int {
-	if s.seen < len(s.flows) {
+	if flows := s.scenario.Flows; s.seen < len(flows) {
 		flow := s.seen
 		if s.order != nil {
 			flow = int(s.order[s.seen])
 		}
-		if start := s.flows[flow].Start; start < at && !s.dependent(start) {
+		if start := flows[flow].Start; start < at && !s.dependent(start) {
 			s.seen++
 			return flow
 		}
 	}
 	if s.dependent(at) {
 		s.startedSeen++
-		return int((*s.started)[s.startedSeen-1].flow)
+		return int(s.started.flows[s.startedSeen-1-s.started.without].flow)
 	}
 	return -1
 }
 
 // dependent reports whether the next flow is a dependent one that started before a time.
 func (s *starting) dependent(at vtime.Time) bool {
-	return s.started != nil && s.startedSeen < len(*s.started) && (*s.started)[s.startedSeen].at < at
+	if s.started == nil {
+		return false
+	}
+	i := s.startedSeen - s.started.without
+	return i < len(s.started.flows) && s.started.flows[i].at < at
 }
 
 // underWay represents a flow that had started and not ended at the last sample.

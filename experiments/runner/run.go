@@ -127,6 +127,12 @@ func collect(plan *topologies.Plan) {
 
 // newRunner returns a run with checked settings.
 func newRunner(s *scenario.Scenario, o Options) (*runner, error) {
+	if len(o.Observers) > 0 || o.Export != "" { // they may need a flow for each message
+		var err error
+		if s, err = s.Unrolled(); err != nil {
+			return nil, fmt.Errorf("observers and exports need a flow for each message: %w", err)
+		}
+	}
 	u, err := scenario.NewSetup(s, o.Controller, o.Seed)
 	if err != nil {
 		return nil, err
@@ -187,18 +193,22 @@ type runner struct {
 	options Options
 	folder  *files.Folder // Directory, opened
 
-	workerPool  engine.WorkerPool // nil: a single worker
-	plane       plane.Plane
-	engine      *engine.Engine
-	recorder    *recorder
-	observers   observers
-	watching    *Watching      // nil unless code learns from the run
-	records     flowRecords    // of the flows, set at the end of the run
-	linkRows    []measure.Link // likewise
-	stopped     []int          // likewise: flows that can never end
-	idle        []string       // likewise: the user's settings that changed nothing
-	already     []string       // likewise: settings with the value that the scenario already has
-	operations  Operations
+	workerPool engine.WorkerPool // nil: a single worker
+	plane      plane.Plane
+	engine     *engine.Engine
+	recorder   *recorder
+	observers  observers
+	watching   *Watching      // nil unless code learns from the run
+	records    flowRecords    // of the flows, set at the end of the run
+	linkRows   []measure.Link // likewise
+	stopped    []int          // likewise: flows that can never end
+	idle       []string       // likewise: the user's settings that changed nothing
+	already    []string       // likewise: settings with the value that the scenario already has
+	operations Operations
+
+	newController func(number int) (cc.Controller, error)
+	rtt           func(number int) hostagent.RTTCounter
+
 	collectives []collectiveRun
 }
 
@@ -340,6 +350,7 @@ func (r *runner) build() (err error) {
 	if err != nil {
 		return err
 	}
+	r.recorder.engine = r.engine
 	r.addFlows()
 	ScheduleFaults(r.engine, s, 0)
 	return nil
@@ -347,22 +358,19 @@ func (r *runner) build() (err error) {
 
 func (r *runner) addFlows() {
 	r.operations = AddOperations(r.engine, r.Scenario)
-	r.engine.Reserve(len(r.Scenario.Flows) + len(r.QPs))
-	controller, rtt := r.controller, r.rttOf
+	r.newController, r.rtt = r.controller, r.rttOf // one of each for all flows
+	r.engine.Reserve(r.Scenario.Entries() + len(r.QPs))
 	draws := func(int, int) uint64 { return 0 }
 	if r.Hosts().Entropy != hostagent.EntropyFlow {
 		draws = r.Scenario.Draws(r.Seed)
 	}
 	add := func(flow, qp int, size units.Bytes, ports paths.Ports) {
-		f := &r.Scenario.Flows[flow]
-		send, receive := r.operations.Of(flow)
-		r.engine.AddFlow(engine.FlowConfig{
-			Source: f.Source, Destination: f.Destination, Size: int64(size), Start: f.Start, Send: send, Receive: receive,
-			Ports: ports, Entropy: draws(flow, qp), Hosts: r.Flows[flow].Hosts, Traits: r.Flows[flow].Traits, RTT: rtt,
-			Controller: r.nameOf(flow), NewController: controller,
-		})
+		c := r.flowConfig(flow)
+		c.Size, c.Start, c.Ports, c.Entropy = int64(size), r.Scenario.Flows[flow].Start, ports, draws(flow, qp)
+		c.Send, c.Receive = r.operations.Of(flow)
+		r.engine.AddFlow(c)
 	}
-	for i := range r.Scenario.Flows {
+	for i := range r.Scenario.Entries() {
 		add(i, 0, r.FirstSize(i), r.Flows[i].Ports)
 	}
 	qp := 0
@@ -372,6 +380,20 @@ func (r *runner) addFlows() {
 			qp = 1
 		}
 		add(int(q.Flow), qp, q.Size, q.Ports)
+	}
+	r.addRings(draws)
+}
+
+// flowConfig returns the engine's configuration of flows with an entry, as far as they have it in common.
+func (r *runner) flowConfig(entry int) engine.FlowConfig {
+	f, own := &r.Scenario.Flows[entry], &r.Flows[entry]
+	name := r.Name
+	if own.CC != r.CC {
+		name = own.CC.Name
+	}
+	return engine.FlowConfig{
+		Source: f.Source, Destination: f.Destination, Ports: own.Ports, Hosts: own.Hosts, Traits: own.Traits, RTT: r.rtt,
+		Controller: name, NewController: r.newController,
 	}
 }
 
@@ -387,20 +409,12 @@ func (r *runner) rttOf(number int) hostagent.RTTCounter {
 
 func (r *runner) controller(number int) (cc.Controller, error) {
 	flow := r.Flow(number)
-	if r.watching == nil || r.watching.Controller == nil || r.Flows[flow].CC != r.CC {
+	if r.watching == nil || r.watching.Controller == nil || r.Of(flow).CC != r.CC {
 		return r.NewController(number)
 	}
 	return r.NewControllerBy(flow, func(env cc.Env, set cc.Settings) (cc.Controller, error) {
 		return r.watching.Controller(flow, env, set)
 	})
-}
-
-// nameOf returns the name of a flow's congestion control in messages.
-func (r *runner) nameOf(flow int) string {
-	if spec := r.Flows[flow].CC; spec != r.CC {
-		return spec.Name
-	}
-	return r.Name
 }
 
 // conclude makes the final check of a run that has ended, or that runErr ended.

@@ -65,6 +65,30 @@ func (o *Operations) Of(flow int) (send, receive int32) {
 	return int32(o.base[i]) + m.Send + 1, int32(o.base[i]) + m.Receive + 1
 }
 
+// addRings adds the rings of workloads that keep them as rules, after all other flows.
+func (r *runner) addRings(entropy func(flow, qp int) uint64) {
+	for i := range r.Scenario.Workloads {
+		w := &r.Scenario.Workloads[i]
+		if w.Graph == nil {
+			continue
+		}
+		for k := range w.Graph.Rings {
+			ring := &w.Graph.Rings[k]
+			of := &w.Graph.Collectives[ring.Collective]
+			c := engine.RingConfig{
+				Steps: ring.Steps, Chunks: ring.Chunks, Size: ring.Size, LastRTT: !r.Scenario.Sample.NoFlows,
+				Entropy: func(number int) uint64 { return entropy(number, 0) },
+			}
+			for rank := range of.Ranks {
+				c.Enter = append(c.Enter, r.operations.base[i]+int(of.Enter[rank]))
+				c.Leave = append(c.Leave, r.operations.base[i]+int(of.Leave[rank]))
+				c.Flows = append(c.Flows, r.flowConfig(r.Scenario.Entry(w.First()+ring.Message+rank*ring.Chunks)))
+			}
+			r.engine.AddRing(c)
+		}
+	}
+}
+
 // graphRun holds the results of a workload of dependent flows.
 type graphRun struct {
 	*runner
@@ -84,7 +108,7 @@ func (g *graphRun) parts(message int32) (parts []measure.Part) {
 	flow, plan := g.w.First()+int(message), g.Scenario.Topology
 	flows := g.flows()
 	for _, q := range append([]int32{int32(flow)}, flows.others(flow)...) {
-		f := &flows.qps[q]
+		f := flows.qp(int(q))
 		parts = append(parts, measure.Part{
 			Size: f.Size, Path: paths.Forward(plan, f.Source, f.Destination, f.Ports),
 			Back: paths.Back(plan, f.Source, f.Destination, f.Ports),
@@ -187,8 +211,9 @@ func (g *graphRun) collective(c *steps.Collective) measure.CollectiveRun {
 // job returns the results of the workload as a whole.
 func (g *graphRun) job() measure.JobSummary {
 	graph := g.w.Graph
-	j := measure.JobSummary{Tag: g.w.Tag, Ranks: graph.Ranks, Operations: len(graph.Operations)}
-	start := vtime.Never
+	j := measure.JobSummary{Tag: g.w.Tag, Ranks: graph.Ranks, Operations: graph.OperationCount()}
+	start, open := g.rings()
+	j.Unfinished = open
 	ends, computes := make([]vtime.Time, graph.Ranks), make([]vtime.Time, graph.Ranks)
 	for id := range graph.Operations {
 		o := &graph.Operations[id]
@@ -226,10 +251,51 @@ func (g *graphRun) job() measure.JobSummary {
 	if jct > 0 {
 		j.ExposedShare = float64(exposed/n) / float64(jct)
 	}
-	order, _ := graph.Order()
+	var order []int32 // a job's operations already are in order, which Order does not know of rings
+	if len(graph.Rings) == 0 {
+		order, _ = graph.Order()
+	}
 	limit := measure.StepsLimit(g.Scenario.Topology, graph, order, 0, int32(len(graph.Operations)), g.parts)
 	j.Limit = max(0, limit-g.w.Delay()).RoundNanoseconds()
 	return j
+}
+
+// rings returns when the first rank of a ring that has done something entered it, and the number of sends and receives
+// that have not ended.
+func (g *graphRun) rings() (start vtime.Time, open int) {
+	start = vtime.Never
+	for k := range g.w.Graph.Rings {
+		r := &g.w.Graph.Rings[k]
+		c := &g.w.Graph.Collectives[r.Collective]
+		for rank := range r.Ranks {
+			acknowledged, received := g.ringProgress(k, rank)
+			open += 2*r.Messages() - acknowledged - received
+			if acknowledged+received > 0 {
+				_, entered := g.times(c.Enter[rank])
+				start = min(start, entered)
+			}
+		}
+	}
+	return start, open
+}
+
+// ringProgress returns how many sends and receives of a rank of a ring have ended.
+func (g *graphRun) ringProgress(ring, rank int) (acknowledged, received int) {
+	before := 0 // rings of other workloads
+	for i := range g.Scenario.Workloads {
+		w := &g.Scenario.Workloads[i]
+		if w == g.w {
+			break
+		}
+		if w.Graph != nil {
+			before += len(w.Graph.Rings)
+		}
+	}
+	acknowledged, received, entered := g.engine.RingProgress(before+ring, rank)
+	if !entered {
+		received = 0 // its receives have not begun
+	}
+	return acknowledged, received
 }
 
 // judgeOperations reports operations that wait forever, or for which the run was too short.
@@ -250,13 +316,16 @@ func (r *runner) judgeOperations(v *measure.Verdict) {
 		g := &graphRun{runner: r, w: w, base: r.operations.base[i]}
 		if n, first := g.open(); n > 0 {
 			v.Worsen(status, "%d of %d operations of %s %s: the first started operation that did not finish is %s", n,
-				len(w.Graph.Operations), w.Tag, text, first)
+				w.Graph.OperationCount(), w.Tag, text, first)
 		}
 	}
 }
 
 // open returns the number of operations that have not ended, and the first of them that has started, in words.
 func (g *graphRun) open() (n int, first string) {
+	if len(g.w.Graph.Rings) > 0 {
+		return g.openRings()
+	}
 	for id := range g.w.Graph.Operations {
 		began, ended := g.times(int32(id))
 		if ended != vtime.Never {
@@ -268,4 +337,51 @@ func (g *graphRun) open() (n int, first string) {
 		}
 	}
 	return n, first
+}
+
+// openRings implements open for a workload of rings, whose messages' operations have the numbers that they would have in
+// the graph.
+func (g *graphRun) openRings() (n int, first string) {
+	graph, ring, number := g.w.Graph, 0, 0
+	_, n = g.rings()
+	for id := range graph.Operations {
+		if ring < len(graph.Rings) && int32(id) == graph.Collective(ring).Leave[0] {
+			r := &graph.Rings[ring]
+			for m := r.Message; m < r.Message+r.Ranks*r.Messages(); m++ {
+				if first == "" {
+					first = g.openMessage(ring, m, number)
+				}
+				number += 2
+			}
+			ring++
+		}
+		if began, ended := g.times(int32(id)); ended == vtime.Never {
+			n++
+			if began != vtime.Never && first == "" {
+				first = fmt.Sprintf("%s, at %s", graph.DescribeAs(int32(id), number), g.host(graph.Operations[id].Rank))
+			}
+		}
+		number++
+	}
+	return n, first
+}
+
+// openMessage describes the send of a ring's message with an operation's number, or its receive after it, if it has
+// started and not ended; empty: neither has.
+func (g *graphRun) openMessage(ring, message, operation int) string {
+	r, c := &g.w.Graph.Rings[ring], g.w.Graph.Collective(ring)
+	rank, m := r.Position(message)
+	from, to := c.Ranks[rank], c.Ranks[(rank+1)%r.Ranks]
+	flows := g.flows()
+	f := flows.qp(g.w.First() + message)
+	_, entered := g.times(c.Enter[(rank+1)%r.Ranks])
+	switch {
+	case f.Finished != vtime.Never:
+	case f.Started():
+		return fmt.Sprintf("%s, at %s", steps.DescribeMessage(operation, steps.Send, from, to, r.Size(rank, m)), g.host(from))
+	case entered != vtime.Never:
+		return fmt.Sprintf("%s, at %s", steps.DescribeMessage(operation+1, steps.Receive, to, from, r.Size(rank, m)),
+			g.host(to))
+	}
+	return ""
 }

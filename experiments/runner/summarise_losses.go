@@ -117,8 +117,8 @@ func (r *runner) summariseRecovery(sum *measure.Summary) {
 		n := e.NIC(i)
 		of.Timeouts, of.Naks, of.Duplicates = of.Timeouts+n.Timeouts, of.Naks+n.NaksSent, of.Duplicates+n.Duplicates
 	}
-	for i := range e.Flows() {
-		f := &e.Flows()[i]
+	for i := range e.AddedFlows() {
+		f := e.Message(i)
 		met := f.Recovery()
 		of.Retransmitted, of.Spurious = of.Retransmitted+f.Retransmitted(), of.Spurious+met.Spurious
 		of.Reordered, of.Extent = of.Reordered+met.Reordered, max(of.Extent, met.Extent)

@@ -26,7 +26,7 @@ func (r *runner) victims() measure.VictimSummary {
 	now := r.engine.Now()
 	flows := r.flows()
 	for i := range flows.n {
-		f := &flows.qps[i]
+		f := *flows.qp(i)
 		slowdown := r.slowdownSoFar(i)
 		if slowdown <= victimSlowdown {
 			continue
@@ -45,14 +45,14 @@ func (r *runner) victims() measure.VictimSummary {
 					plan.Ports[plan.Ports[id].Peer].Node == f.Destination
 			}
 		}
-		look(f)
+		look(&f)
 		for _, q := range flows.others(i) {
-			look(&flows.qps[q])
+			look(flows.qp(int(q)))
 		}
 		if paused && !own {
 			sum.Count++
-			sum.ByTag[r.Scenario.Flows[i].Tag]++
-			sum.Worst = append(sum.Worst, measure.VictimFlow{Flow: i, Tag: r.Scenario.Flows[i].Tag, Slowdown: slowdown})
+			sum.ByTag[r.Scenario.Flows[r.Scenario.Entry(i)].Tag]++
+			sum.Worst = append(sum.Worst, measure.VictimFlow{Flow: i, Tag: r.Scenario.Flows[r.Scenario.Entry(i)].Tag, Slowdown: slowdown})
 		}
 	}
 	slices.SortStableFunc(sum.Worst, func(a, b measure.VictimFlow) int { return cmp.Compare(b.Slowdown, a.Slowdown) })
@@ -63,7 +63,7 @@ func (r *runner) victims() measure.VictimSummary {
 // slowdownSoFar returns a flow's slowdown, or that of its part so far; 0 if it has not started.
 func (r *runner) slowdownSoFar(i int) float64 {
 	s := r.flows()
-	f := &s.qps[i]
+	f := s.qp(i)
 	switch {
 	case r.cut(i):
 		return 0

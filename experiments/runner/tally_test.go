@@ -34,7 +34,7 @@ expect_unused: [pfc, ecn]
 		t.Fatal(err)
 	}
 	sum := &tally{waiting: starting{
-		flows: s.Flows, order: byStart(s.Flows),
+		scenario: s, order: byStart(s.Flows),
 		of: func(f *scenario.Flow) bool { return f.Tag == "a" },
 	}}
 	seen := map[string]bool{}

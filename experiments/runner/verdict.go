@@ -75,9 +75,9 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 		n := r.engine.NIC(i)
 		late, naks = late+n.OutOfOrder, naks+n.NaksSent
 	}
-	flows := r.engine.Flows()
-	for i := range flows {
-		again += flows[i].Retransmitted()
+	for i := range r.engine.AddedFlows() {
+		f := r.engine.Message(i)
+		again += f.Retransmitted()
 	}
 	if r.Scenario.Host.Recovery != hostagent.GoBackN || late == 0 || sum.Drops.Frames > 0 {
 		return

@@ -34,7 +34,7 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 			flowCount(max(open, len(r.stopped))), r.engine.ControlErrors())
 	case len(r.stopped) > 0:
 		first, flows := r.stopped[0], r.flows()
-		f, arrived := &s.Flows[first], units.Bytes(flows.delivered(first))
+		f, arrived := s.Flow(first), units.Bytes(flows.delivered(first))
 		size := scenario.Unbounded
 		if f.Size > 0 {
 			size = f.Size.String()
@@ -65,12 +65,12 @@ func (r *runner) cutOff() (count int, text string) {
 	if len(r.Scenario.Faults) == 0 {
 		return 0, ""
 	}
-	plan, flows := r.Scenario.Topology, r.engine.Flows()
+	plan := r.Scenario.Topology
 	seen := map[int]bool{}
-	for i := range flows {
-		of := r.Flow(i)
-		f := &r.Scenario.Flows[of]
-		if flows[i].Sender == nil || flows[i].Finished != vtime.Never || f.Size == 0 || f.ExpectUnfinished || seen[of] {
+	for i, own := range r.engine.EachFlow() {
+		of := r.Flow(own.Number)
+		f := r.Scenario.Flow(of)
+		if own.Sender == nil || own.Finished != vtime.Never || f.Size == 0 || f.ExpectUnfinished || seen[of] {
 			continue
 		}
 		c, found := r.engine.CutOff(i)
@@ -140,9 +140,9 @@ func (r *runner) judgeUndelivered(v *measure.Verdict) {
 	flows, plan := r.flows(), r.Scenario.Topology
 	var names []string
 	for i := range flows.n {
-		f := &r.Scenario.Flows[i]
+		f := &r.Scenario.Flows[r.Scenario.Entry(i)]
 		// The first packet of a flow that has just started may still be waiting in a queue.
-		if age := r.engine.Now() - f.Start; flows.started(i) && flows.delivered(i) == 0 && age > 10*r.Flows[i].Env.BaseRTT &&
+		if age := r.engine.Now() - f.Start; flows.started(i) && flows.delivered(i) == 0 && age > 10*r.Of(i).Env.BaseRTT &&
 			age > r.engine.Now()/10 {
 			names = append(names, fmt.Sprintf("flow %d (%s), %s to %s", i, f.Tag, plan.EndName(f.Source, f.Pair.From),
 				plan.EndName(f.Destination, f.Pair.To)))
@@ -171,7 +171,7 @@ func (r *runner) unstarted() int {
 	n := 0
 	flows := r.flows()
 	for i := range flows.n {
-		spec := &r.Scenario.Flows[i]
+		spec := &r.Scenario.Flows[r.Scenario.Entry(i)]
 		if !flows.started(i) && spec.Size > 0 && !spec.ExpectUnfinished {
 			n++
 		}

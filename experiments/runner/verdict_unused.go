@@ -21,8 +21,9 @@ import (
 // and the user's settings (--set).
 func (r *runner) judgeUnused(v *measure.Verdict, sum *measure.Summary) {
 	started := false
-	for i := range r.engine.Flows() {
-		started = started || r.engine.Flows()[i].Started()
+	for i := 0; i < r.engine.AddedFlows() && !started; i++ {
+		f := r.engine.Message(i)
+		started = f.Started()
 	}
 	if started {
 		r.judgeFlowControl(v, sum)

@@ -316,7 +316,7 @@ func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts [
 	w.messages = len(g.Messages)
 	place := w.place
 	w.place = func(random workload.Stream) []topologies.NodeID { return place(random)[:g.Ranks] }
-	w.build = func(workload.Stream, []topologies.NodeID) (*steps.Graph, error) { return g, nil }
+	w.build = func(workload.Stream, []topologies.NodeID, bool) (*steps.Graph, error) { return g, nil }
 	return true
 }
 

@@ -27,7 +27,8 @@ type Scenario struct {
 	// ControllerSettings holds the scenario's own constants, by controller and parameter name ("dcqcn" -> "g" ->
 	// "1/256"). cc.Spec.Constants returns those for one controller.
 	ControllerSettings map[string]map[string]string
-	// Flows holds the listed flows, followed by those of Workloads, drawn with Seed.
+	// Flows holds the listed flows, followed by those of Workloads, drawn with Seed. Of a large workload of rings it
+	// holds entries that stand for all messages of a rank (Entries).
 	Flows     []Flow
 	Workloads []Workload
 	// Duration sets when the run stops. With Drain it continues until all flows with a size have ended and every queue
@@ -52,9 +53,10 @@ type Scenario struct {
 	LookAt []string
 	Spans  []Span
 
-	cnpAuto bool   // Host.CNPInterval is auto, so that Under takes it from the congestion control
-	listed  int    // number of listed flows in Flows
-	drawn   uint64 // the seed of the other flows
+	cnpAuto   bool   // Host.CNPInterval is auto, so that Under takes it from the congestion control
+	listed    int    // number of listed flows in Flows
+	ringsFrom int    // of WithRings; 0: the default
+	drawn     uint64 // the seed of the other flows
 	// Recipe holds the files and settings from which the scenario was read; nil: it was not read from files.
 	Recipe *Recipe
 	// Origin holds the time of the run's start on the clock of the file that its flows come from.

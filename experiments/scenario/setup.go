@@ -24,7 +24,7 @@ type Setup struct {
 	CC       *cc.Spec
 	Needs    cc.SwitchNeeds // combined needs of all flows' congestion controls of switches
 	Seed     uint64
-	Flows    []FlowSetup // by flow
+	Flows    []FlowSetup // by entry in Scenario.Flows
 	// QPs holds the QPs of flows with several, without each flow's first. The engine numbers them after the flows.
 	QPs  []QPSetup
 	more map[int32][]int32 // the engine's numbers of QPs, by flow
@@ -39,7 +39,7 @@ type QPSetup struct {
 
 // Flow returns the flow to which an engine flow belongs. An engine flow is a flow or one of its further QPs.
 func (u *Setup) Flow(number int) int {
-	if of := number - len(u.Flows); of >= 0 {
+	if of := number - len(u.Flows); of >= 0 && len(u.QPs) > 0 {
 		return int(u.QPs[of].Flow)
 	}
 	return number
@@ -50,7 +50,7 @@ func (u *Setup) More() map[int32][]int32 { return u.more }
 
 // FirstSize returns the bytes that a flow's first QP sends; 0: unbounded.
 func (u *Setup) FirstSize(flow int) units.Bytes {
-	f := &u.Scenario.Flows[flow]
+	f := &u.Scenario.Flows[u.Scenario.Entry(flow)]
 	if u.more[int32(flow)] == nil {
 		return f.Size
 	}
@@ -169,10 +169,13 @@ func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (paths.Ports, error)
 	return nil
 }
 
+// Of returns the setup of the flow with a number.
+func (u *Setup) Of(flow int) *FlowSetup { return &u.Flows[u.Scenario.Entry(flow)] }
+
 // NewController creates the controller of an engine flow.
 func (u *Setup) NewController(number int) (cc.Controller, error) {
 	flow := u.Flow(number)
-	return u.NewControllerBy(flow, u.Flows[flow].CC.New)
+	return u.NewControllerBy(flow, u.Of(flow).CC.New)
 }
 
 // NewControllerBy creates the controller of a flow's QP, with build in place of the congestion control's own
@@ -180,7 +183,8 @@ func (u *Setup) NewController(number int) (cc.Controller, error) {
 func (u *Setup) NewControllerBy(
 	flow int, build func(cc.Env, cc.Settings) (cc.Controller, error),
 ) (cc.Controller, error) {
-	f, set := &u.Scenario.Flows[flow], &u.Flows[flow]
+	entry := u.Scenario.Entry(flow)
+	f, set := &u.Scenario.Flows[entry], &u.Flows[entry]
 	extra, qps := f.Extra(), float64(1+len(u.more[int32(flow)]))
 	if extra.ConstantRate > 0 {
 		return cc.Constant(float64(extra.ConstantRate) / qps), nil

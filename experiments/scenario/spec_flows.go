@@ -17,6 +17,9 @@ import (
 // DCON paper's section 6.2 have 10 000.
 const maxFlows = 4_000_000
 
+// mostMessages limits the messages on rings that are kept as rules. Numbers of flows have 31 bits.
+const mostMessages = 1 << 30
+
 // Unbounded replaces the size of a flow that sends until the run ends.
 const Unbounded = "unbounded"
 

@@ -109,7 +109,7 @@ func (d *decoder) collective(v *yamlspec.Value, m *yamlspec.Mapping, e *workload
 	if s == nil {
 		return false
 	}
-	e.job(collective.Job{Iterations: 1, Start: e.clock.Start}, []*step{s})
+	e.job(collective.Job{Iterations: 1, Start: e.clock.Start}, []*step{s}, d.live)
 	return d.fewEnough(v, e, hosts, []*step{s})
 }
 
@@ -122,13 +122,16 @@ func (d *decoder) startOf(m *yamlspec.Mapping, e *workloadEntry) {
 }
 
 // job sets the steps of the workload.
-func (w *Workload) job(job collective.Job, own []*step) {
-	w.build = func(random workload.Stream, hosts []topologies.NodeID) (*steps.Graph, error) {
+func (w *Workload) job(job collective.Job, own []*step, live bool) {
+	w.ringsOnly = !live && !slices.ContainsFunc(own, func(s *step) bool {
+		return s.Barrier || s.Collective != nil && !s.Collective.ByRule()
+	})
+	w.build = func(random workload.Stream, hosts []topologies.NodeID, byRule bool) (*steps.Graph, error) {
 		j := job
 		for _, s := range own {
 			j.Steps = append(j.Steps, s.at(hosts))
 		}
-		g := &steps.Graph{Ranks: len(hosts)}
+		g := &steps.Graph{Ranks: len(hosts), ByRule: byRule}
 		j.Expand(g, len(hosts), random.Uniform)
 		return g, nil
 	}
@@ -145,9 +148,13 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *workloadEntry, hosts []int, ow
 		}
 		job.Steps = append(job.Steps, counted)
 	}
-	if w.messages = job.Messages(len(hosts)); w.messages > maxFlows {
+	most := maxFlows
+	if w.ringsOnly {
+		most = mostMessages
+	}
+	if w.messages = job.Messages(len(hosts)); w.messages > most {
 		v.Errorf("the workload has %d messages, each of which is a flow: a scenario may have at most %d flows", w.messages,
-			maxFlows)
+			most)
 		return false
 	}
 	return true
@@ -305,7 +312,7 @@ func (d *decoder) job(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) 
 		v.Errorf("a barrier needs at least two ranks")
 		return false
 	}
-	e.job(collective.Job{Iterations: e.iterations, Start: e.clock.Start}, own)
+	e.job(collective.Job{Iterations: e.iterations, Start: e.clock.Start}, own, d.live)
 	return d.fewEnough(v, e, hosts, own)
 }
 

@@ -26,7 +26,7 @@ type Workload struct {
 	own   Own // the settings of all its flows; a file's flows may override them
 	// For a workload of dependent flows: build makes the graph of operations from a random stream and the hosts by
 	// rank, and assigns ranks to hosts. Each message of the graph is a flow, in order.
-	build    func(workload.Stream, []topologies.NodeID) (*steps.Graph, error)
+	build    func(random workload.Stream, hosts []topologies.NodeID, byRule bool) (*steps.Graph, error)
 	place    func(workload.Stream) []topologies.NodeID
 	messages int                 // number of messages in the graph
 	Graph    *steps.Graph        // operations of dependent flows; nil: each flow has a start time
@@ -35,10 +35,15 @@ type Workload struct {
 	// purpose names the random stream: the tag, and the number of earlier workloads with this tag. So a workload's
 	// flows do not depend on workloads of other tags.
 	purpose string
-	first   int // index of its first flow in the scenario's flows
+	first   int // number of its first flow
+	entry   int // index of its first entry in the scenario's flows
+	// ringsOnly is true if all messages of the graph follow the rule of steps.Ring. byRule makes the graph hold the rule:
+	// the scenario's flows have one entry for each rank that sends, which stands for all of its messages.
+	ringsOnly, byRule bool
+	rings             []int // by ring of Graph: index in the scenario's flows of the first rank's entry
 }
 
-// First returns the index of the workload's first flow in the scenario's flows.
+// First returns the number of the workload's first flow.
 func (w *Workload) First() int { return w.first }
 
 // Delay returns the time before the workload's ranks start.
@@ -105,7 +110,7 @@ func (s *Scenario) join() {
 			listing.Add(f)
 			continue
 		}
-		turn := i - s.Workloads[w].first
+		turn := i - s.Workloads[w].entry
 		if f.Waits() {
 			own := connection{w, [2]topologies.NodeID{f.Source, f.Destination}}
 			known := false
@@ -143,6 +148,7 @@ func (s *Scenario) FlowCount() int {
 func (s *Scenario) draw(count bool) error {
 	s.listed = len(s.Flows)
 	s.drawn = s.Seed
+	rules := len(s.Workloads) - len(s.byRule())
 	streams := s.listedStreams(s.Seed)
 	for i := range s.Flows {
 		f := &s.Flows[i]
@@ -153,8 +159,12 @@ func (s *Scenario) draw(count bool) error {
 	total := s.listed
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
-		w.first = len(s.Flows)
+		w.entry, w.first = len(s.Flows), total
 		room := maxFlows - total
+		if i >= rules {
+			room = mostMessages - total
+		}
+		w.byRule, w.rings = i >= rules && !count, nil
 		switch {
 		case w.build != nil && count:
 			s.countSteps(w)
@@ -164,16 +174,16 @@ func (s *Scenario) draw(count bool) error {
 			}
 		case w.rule == nil:
 			s.Flows = append(s.Flows, w.flows...)
-			s.inherit(s.Flows[w.first:], w.own)
+			s.inherit(s.Flows[w.entry:], w.own)
 		case count:
 			s.drawFlows(w, 1)
 		default:
 			s.Flows = slices.Grow(s.Flows, min(int(w.rule.Expected())*w.rule.PerEvent(), room))
 			s.drawFlows(w, room+1)
 		}
-		w.View.Flows, w.View.Bytes = len(s.Flows)-w.first, 0
+		w.View.Flows, w.View.Bytes = len(s.Flows)-w.entry, 0
 		if w.Graph != nil {
-			w.View.Flows = len(w.Graph.Messages)
+			w.View.Flows = w.Graph.MessageCount()
 		}
 		if count && w.build != nil {
 			w.View.Flows = w.messages
@@ -182,12 +192,15 @@ func (s *Scenario) draw(count bool) error {
 			w.View.Flows = w.rule.Events(workload.NewStream(s.Seed, w.purpose)) * w.rule.PerEvent()
 		}
 		if w.View.Flows > room {
-			return fmt.Errorf("workload %s: more than %d flows in the scenario", w.Tag, maxFlows)
+			return fmt.Errorf("workload %s: more than %d flows in the scenario", w.Tag, total+room)
 		}
 		total += w.View.Flows
-		for k := w.first; k < len(s.Flows); k++ {
+		for k := w.entry; k < len(s.Flows); k++ {
 			w.View.Bytes += s.Flows[k].Size
 			s.Flows[k].ExpectUnfinished = w.View.Unfinished
+		}
+		if w.byRule {
+			w.View.Bytes = w.ringBytes()
 		}
 	}
 	s.join()
@@ -202,7 +215,7 @@ func (s *Scenario) drawFlows(w *Workload, most int) {
 			Tag: w.Tag, Source: plan.Hosts[f.From], Destination: plan.Hosts[f.To], Size: units.Bytes(f.Size), Start: f.Start,
 			Extras: extras,
 		})
-		if len(s.Flows)-w.first >= most {
+		if len(s.Flows)-w.entry >= most {
 			return
 		}
 	}
@@ -253,12 +266,16 @@ func (s *Scenario) countSteps(w *Workload) {
 func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	stream := workload.NewStream(s.Seed, w.purpose)
 	w.Hosts = w.place(stream.Sub(0))
-	if w.Graph, err = w.build(stream.Sub(1), w.Hosts); err != nil {
+	if w.Graph, err = w.build(stream.Sub(1), w.Hosts, w.byRule); err != nil {
 		return err
 	}
-	w.View.Operations = len(w.Graph.Operations)
-	if len(w.Graph.Messages) > room {
+	w.View.Operations = w.Graph.OperationCount()
+	if w.Graph.MessageCount() > room {
 		return nil // the caller reports it
+	}
+	if w.byRule {
+		s.drawRings(w)
+		return nil
 	}
 	s.Flows = slices.Grow(s.Flows, len(w.Graph.Messages))
 	extras := w.own.extras()
@@ -366,7 +383,7 @@ func (s *Scenario) salts(seed uint64) func(flow int) uint64 {
 			if f := &s.Flows[flow]; f.Waits() {
 				return streams[i].Bits(uint64(f.Source)<<32 | uint64(f.Destination))
 			}
-			return streams[i].Bits(uint64(flow - s.Workloads[i].first))
+			return streams[i].Bits(uint64(flow - s.Workloads[i].entry))
 		}
 		return listed[flow].Bits(drawPort)
 	}
@@ -383,18 +400,19 @@ func (s *Scenario) Salts(seed uint64) func(flow, qp int) uint64 {
 func (s *Scenario) Draws(seed uint64) func(flow, qp int) uint64 {
 	salt := s.salts(seed)
 	return func(flow, qp int) uint64 {
-		own := salt(flow)
-		if i := s.WorkloadOf(flow); i >= 0 && s.Flows[flow].Waits() {
+		entry := s.Entry(flow)
+		own := salt(entry)
+		if i := s.WorkloadOf(entry); i >= 0 && s.Flows[entry].Waits() {
 			own = splitmix.At(own, uint64(flow-s.Workloads[i].first))
 		}
 		return qpSalt(own, qp)
 	}
 }
 
-// WorkloadOf returns the index of a flow's workload, or -1 for a listed flow.
-func (s *Scenario) WorkloadOf(flow int) int {
+// WorkloadOf returns the index of the workload of an entry in Flows, or -1 for a listed flow.
+func (s *Scenario) WorkloadOf(entry int) int {
 	i := len(s.Workloads) - 1
-	for i >= 0 && flow < s.Workloads[i].first {
+	for i >= 0 && entry < s.Workloads[i].entry {
 		i--
 	}
 	return i

@@ -100,7 +100,7 @@ func (c *Checked) read(r Request) error {
 		c.Controllers = append(slices.Clone(s.Controllers), ControllerFile)
 	}
 	c.Name, c.Description, c.Fabric, c.Seed = s.Name, s.Description, s.Topology.Summary(), s.Seed
-	c.Flows, c.Duration, c.HasQuick = len(s.Flows), s.Duration.Nanoseconds(), s.HasQuick
+	c.Flows, c.Duration, c.HasQuick = s.FlowCount(), s.Duration.Nanoseconds(), s.HasQuick
 	c.Warnings = append(c.Warnings, scenario.Warnings(s, c.Controllers)...)
 	c.scenario = s
 	return scenario.Check(s, c.Controllers)

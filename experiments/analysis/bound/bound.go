@@ -83,6 +83,10 @@ func Find(s *scenario.Scenario) (*Bound, error) {
 	if err := s.BoundFits(); err != nil {
 		return nil, err
 	}
+	s, err := s.Unrolled()
+	if err != nil {
+		return nil, err
+	}
 	m := &fluidModel{s: s, flows: make([]fluidFlow, len(s.Flows))}
 	portsOf := s.QPPortsOf(s.Seed)
 	for i := range m.flows {

@@ -36,6 +36,9 @@ const (
 	portMemory    = 5100 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
 	flowMemory    = 450
 	messageMemory = 600 // the operations of a flow of a collective or job, in addition
+	ringMemory    = 45  // a message on a ring that is kept as a rule: its results, and statistics of them
+	valuesMemory  = 45  // the statistics' other values of the first messages
+	values        = 4 << 20
 )
 
 // rowBytes estimates the length of a row of ports.csv with short names.
@@ -48,19 +51,16 @@ func Of(s *scenario.Scenario, controller string) (*Run, error) {
 		return nil, err
 	}
 	plan := s.Topology
-	r := &Run{Controller: name, ports: len(plan.Ports), flows: len(s.Flows)}
+	r := &Run{Controller: name, ports: len(plan.Ports), flows: s.FlowCount()}
 	perACK := float64(scenario.HostSettings(s, spec.Needs).AckEvery)
-	wanted := make([]float64, len(s.Flows)) // payload bytes, if nobody else sends
 	shares := newShares(plan)
-	for i := range s.Flows {
-		wanted[i] = most(s, &s.Flows[i])
-		shares.add(&s.Flows[i], wanted[i])
+	for f, times := range s.AlikeFlows() {
+		shares.add(f, most(s, f)*float64(times))
 	}
 	shares.limit(s.Duration + s.DrainTime())
 	links := map[[2]topologies.NodeID]int{} // on the path between two leaf switches
-	for i := range s.Flows {
-		f := &s.Flows[i]
-		packets := math.Ceil(wanted[i] * shares.of(f) / float64(plan.MTU))
+	for f, times := range s.AlikeFlows() {
+		packets := math.Ceil(most(s, f) * shares.of(f) / float64(plan.MTU))
 		from, to := plan.PeerNode(plan.Nodes[f.Source].Ports[f.Pair.From]).ID, plan.Nodes[f.Destination].Ports[f.Pair.To]
 		key := [2]topologies.NodeID{from, plan.PeerNode(to).ID}
 		n, known := links[key]
@@ -68,8 +68,8 @@ func Of(s *scenario.Scenario, controller string) (*Run, error) {
 			n = 1 + max(0, plan.Hops(from, plan.Ports[to].Interface))
 			links[key] = n
 		}
-		r.Packets += int64(packets)
-		r.Hops += int64(packets*float64(n) + math.Ceil(packets/perACK)*float64(n))
+		r.Packets += int64(packets) * int64(times)
+		r.Hops += int64(packets*float64(n)+math.Ceil(packets/perACK)*float64(n)) * int64(times)
 	}
 	r.PortsTable = rows(s) * rowBytes
 	if !s.Drain { // a run that drains ends with its flows, which is usually much earlier
@@ -81,7 +81,9 @@ func Of(s *scenario.Scenario, controller string) (*Run, error) {
 
 // Memory returns the expected peak of a process that runs a scenario once, in bytes. It needs no drawn flows.
 func Memory(s *scenario.Scenario) int64 {
-	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount())*flowMemory
+	ring := s.RingMessages()
+	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount()-ring)*flowMemory +
+		int64(ring)*ringMemory + int64(min(ring, values))*valuesMemory
 	for i := range s.Workloads {
 		if g := s.Workloads[i].Graph; g != nil {
 			bytes += int64(len(g.Messages)) * messageMemory

@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"math"
 	"os"
 	"regexp"
 	"strconv"
@@ -72,7 +73,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMessages compares the estimate with a run of a ring of 512 ranks, whose peak was 560 MB.
+// TestMessages compares the estimate with a run of a ring of 512 ranks, whose peak was 102 MB, and with one that sends a
+// flow for each message, whose peak was 560 MB.
 func TestMessages(t *testing.T) {
 	s, err := scenario.Reading{}.Parse("x.yaml", []byte(`name: ring
 topology: {rate: 100Gbps, delay: 1us, fattree: {pods: 8, edges: 8, aggregations: 8, cores: 64, hosts_per_edge: 8}}
@@ -83,8 +85,14 @@ drain: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Memory(s); got < 450e6 || got > 700e6 {
+	if got := Memory(s); got < 80e6 || got > 125e6 {
 		t.Errorf("estimated %d bytes", got)
+	}
+	if s, err = s.WithRings(math.MaxInt); err != nil {
+		t.Fatal(err)
+	}
+	if got := Memory(s); got < 450e6 || got > 700e6 {
+		t.Errorf("with a flow for each message, estimated %d bytes", got)
 	}
 }
 

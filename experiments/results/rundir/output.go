@@ -88,7 +88,7 @@ func FlowRows(s *scenario.Scenario, flows measure.Flows) iter.Seq[*FlowRow] {
 	return func(yield func(*FlowRow) bool) {
 		var row FlowRow
 		for i := range flows.Len() {
-			f, spec := flows.Record(i), &s.Flows[i]
+			f, spec := flows.Record(i), s.Flow(i)
 			row = FlowRow{
 				Number: i, Tag: spec.Tag, Size: int64(spec.Size), Start: f.Start.RoundNanoseconds(), FCT: -1, Ideal: -1,
 				Slowdown:    -1,

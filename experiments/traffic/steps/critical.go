@@ -27,7 +27,7 @@ func (r *Ring) critical(enter []vtime.Time, alone func(message int32, started vt
 				took := alone(number, started)
 				number++
 				sent[rank] = started + took.Sent
-				next[to*r.Chunks+chunk] = max(started+took.Delivered, enter[to])
+				next[to*r.Chunks+chunk] = started + took.Delivered
 				ended[rank] = max(ended[rank], started+took.Acknowledged)
 				ended[to] = max(ended[to], next[to*r.Chunks+chunk])
 			}
