@@ -129,8 +129,8 @@ func TestClosures(t *testing.T) {
 		lines, foreign int
 	}{
 		{"orchestrator/engine", 33_500, 11},
-		{"experiments/runner", 56_000, 19},
-		{"experiments/scenario", 38_500, 18},
+		{"experiments/runner", 56_500, 19},
+		{"experiments/scenario", 39_000, 18},
 	} {
 		lines, foreign := closure(t, want.path)
 		if lines > want.lines || foreign > want.foreign {
