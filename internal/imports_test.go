@@ -178,10 +178,10 @@ var mayImport = map[string][]string{
 		"experiments/runner", "experiments/observe", "experiments/suite",
 		"experiments/lab", "hostagent", "controllerfile/star", "orchestrator/engine",
 	},
-	// It puts the files together that the browser is served, with the page of view.
+	// It puts the files together that the browser is served, with the page of view and the schema of scenarios.
 	"playground/site": {
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/replay",
-		"experiments/pages/view", "experiments/pages/animation", "hostagent", "orchestrator/engine", "playground",
+		"experiments/jsonschema", "experiments/pages/view", "experiments/pages/animation", "hostagent", "orchestrator/engine", "playground",
 	},
 
 	"cmd": {"command"},

@@ -22,6 +22,8 @@ type Example struct {
 	Description string `json:"description"`
 	Text        string `json:"text"`
 	HasQuick    bool   `json:"has_quick"` // only for scenarios
+	// Recordings lists files with the replays of its runs, by controller; empty for most.
+	Recordings []string `json:"recordings,omitempty"`
 }
 
 // FindExamples returns the built-in scenarios, and the controllers in a folder.

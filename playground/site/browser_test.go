@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -65,4 +66,14 @@ func (b *tab) write(editor, text string) {
 		"e.shadowRoot).shadowRoot.querySelector('.cm-content').focus()", editor))
 	b.Do(chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	browser.Call(b.Tab, input.InsertText, input.InsertTextParams{Text: text})
+}
+
+// number parses a number that the page has.
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -335,7 +335,7 @@ func TestWraps(t *testing.T) {
 // TestBundle checks that the editor's bundle is built from the sources beside it.
 func TestBundle(t *testing.T) {
 	var all []byte
-	for _, name := range []string{"editor.js", "package-lock.json", "package.json"} {
+	for _, name := range []string{"editor.js", "package-lock.json", "package.json", "schema.js"} {
 		all = append(all, example(t, "playground/editor/"+name)...)
 	}
 	bundle := example(t, "playground/site/page/editor.js")

@@ -16,8 +16,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/jsonschema"
 	"github.com/pausenet/pausenet/experiments/pages/view"
 	"github.com/pausenet/pausenet/playground/session"
 )
@@ -91,15 +93,39 @@ func build(folder string) error {
 	list, listErr := session.FindExamples(filepath.Join(root, "examples", "controllers"))
 	movie, movieErr := os.ReadFile(filepath.Join(root, "docs", "figures", "dcon-burst.gif"))
 	format, formatErr := os.ReadFile(filepath.Join(root, "experiments", "pages", "view", "page", "format.js"))
+	language, languageErr := os.ReadFile(filepath.Join(root, "docs", "controllers-from-files.md"))
 	program, programErr := program()
-	if err := errors.Join(glueErr, listErr, movieErr, formatErr, programErr); err != nil {
+	if err := errors.Join(glueErr, listErr, movieErr, formatErr, languageErr, programErr); err != nil {
 		return err
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "recordings"), 0o755); err != nil {
+		return err
+	}
+	for i, e := range list.Scenarios {
+		if !slices.Contains(recorded, e.Name) {
+			continue
+		}
+		runs, err := session.Record(e.Name)
+		if err != nil {
+			return err
+		}
+		for k, run := range runs {
+			name := fmt.Sprintf("recordings/%s-%d.bin", e.Name, k)
+			if err := write(name, run, nil); err != nil {
+				return err
+			}
+			list.Scenarios[i].Recordings = append(list.Scenarios[i].Recordings, name)
+		}
 	}
 	examples, jsonErr := json.Marshal(struct {
 		*session.Examples
 		ProgramBytes int `json:"program_bytes"`
 	}{list, len(program)})
+	vocabulary, vocabularyErr := json.Marshal(words(string(language)))
+	schema, schemaErr := jsonschema.Of("scenario")
 	err = errors.Join(
+		write("words.json", vocabulary, vocabularyErr),
+		write("schema.json", schema, schemaErr),
 		write("wasm_exec.js", glue, nil),
 		write("examples.json", examples, jsonErr),
 		write("dcon-burst.gif", movie, nil),
@@ -117,6 +143,10 @@ func build(folder string) error {
 	text := strings.NewReplacer("FILES", string(kept), "HASH", hex.EncodeToString(hash.Sum(nil))[:16]).Replace(worker)
 	return os.WriteFile(filepath.Join(folder, "sw.js"), []byte(text), 0o644)
 }
+
+// recorded lists the built-ins of which the page has recordings, so that a link to a moment opens before the simulator
+// is loaded.
+var recorded = []string{"dcon-burst"}
 
 // program returns the simulator for js/wasm, compressed: static servers do not do it.
 func program() ([]byte, error) {

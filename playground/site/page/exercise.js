@@ -9,9 +9,9 @@ const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 export class Files {
 	#editors = new Map(); // by file: {editor, tab, panel}
 
-	// changed is called after each change of the user's.
-	constructor(tabs, panels, changed) {
-		Object.assign(this, { tabs, panels, changed });
+	// changed is called after each change of the user's. help is what completion knows: of scenarios' keys, and of controllers' words.
+	constructor(tabs, panels, help, changed) {
+		Object.assign(this, { tabs, panels, help, changed });
 	}
 
 	// show makes the editors of an exercise, with the given files; a missing file gets the exercise's own text.
@@ -25,7 +25,11 @@ export class Files {
 				title: file.given ? "For measuring on the command line; not submitted" : "Submitted" }, file.name);
 			this.tabs.append(tab);
 			this.panels.before(panel);
-			const made = editor(host, { language: file.name.endsWith(".star") ? "starlark" : "yaml", label: file.name, changed: this.changed });
+			const code = file.name.endsWith(".star");
+			const made = editor(host, {
+				language: code ? "starlark" : "yaml", label: file.name, changed: this.changed,
+				help: code ? this.help.words : file.name === "answers.yaml" ? undefined : this.help.keys,
+			});
 			made.text = written[file.name] ?? file.text;
 			this.#editors.set(file.name, { editor: made, tab, panel });
 		}

@@ -1,5 +1,5 @@
 // Links that have in their fragment what is in the editors: #scenario=NAME for a built-in, #exercise=NAME for an exercise, #lab=... for a
-// text of one's own. Fragments are not sent to the server.
+// text of one's own; #watch=NAME&t=... for a moment of a recorded run. Fragments are not sent to the server.
 
 // most is how long the texts of a link may be together, in bytes: a short link can be of gigabytes, unpacked.
 const most = 1 << 20;
@@ -13,11 +13,16 @@ export const encode = async (lab) => {
 	return "#lab=" + btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 };
 
-// decode returns the contents of a fragment: {example}, {exercise}, {exercise, files} or {scenario, controller}; null if it is empty. It
+// decode returns the contents of a fragment: {example}, {watch, moment}, {exercise}, {exercise, files} or {scenario, controller}; null if it is empty. It
 // throws if it cannot read the fragment.
 export const decode = async (fragment) => {
 	const values = new URLSearchParams(fragment.replace(/^#/, ""));
 	if (values.has("scenario")) return { example: values.get("scenario") };
+	if (values.has("watch")) {
+		const watch = values.get("watch");
+		values.delete("watch");
+		return { watch, moment: values.toString() };
+	}
 	if (values.has("exercise")) return { exercise: values.get("exercise") };
 	if (!values.has("lab")) return null;
 	const lab = await unpack(values.get("lab"));

@@ -6,6 +6,7 @@ import { decode, encode } from "./link.js";
 import { bytes, span } from "./format.js";
 import { element, flows, summary } from "./results.js";
 import { Simulator } from "./simulator.js";
+import { Vary } from "./vary.js";
 import { $, bars, choose, intoView, read, say, select } from "./view.js";
 
 const first = "incast"; // what one sees who comes without a link
@@ -22,15 +23,26 @@ const changed = () => {
 	clearTimeout(timer);
 	timer = setTimeout(check, 300);
 };
-const scenario = editor($("scenario"), { language: "yaml", label: "Scenario, in YAML", changed: () => { if (!loading) $("examples").value = ""; changed(); } });
+// What the editors' completion knows is loaded when it is first needed.
+const loaded = (file) => {
+	let all = null;
+	return () => all ??= fetch(file).then((response) => response.json());
+};
+const help = { keys: loaded("schema.json"), words: loaded("words.json") };
+const scenario = editor($("scenario"), { language: "yaml", label: "Scenario, in YAML", help: help.keys, changed: () => { if (!loading) $("examples").value = ""; changed(); } });
 const controller = editor($("controller"), {
-	language: "starlark", label: "Congestion control, in Starlark", hint: "Empty: the scenario's own congestion controls run.",
+	language: "starlark", label: "Congestion control, in Starlark", hint: "Empty: the scenario's own congestion controls run.", help: help.words,
 	changed: () => { if (!loading) $("controllers").value = ""; changed(); },
 });
 let exercise = null; // the one that is chosen
-const files = new Files($("file-tabs"), $("problems"), changed);
+const files = new Files($("file-tabs"), $("problems"), help, changed);
 const lab = () => exercise ? { exercise: exercise.name, files: files.text } : { scenario: scenario.text, controller: controller.text };
+// load puts other texts into the editors. Those of one's own that are there can be brought back.
+let replaced = null;
+const own = () => !exercise && scenario.text.trim() && (!examples.scenarios.some((e) => e.text === scenario.text) || controller.text.trim() && !examples.controllers.some((e) => e.text === controller.text));
 const load = (l) => {
+	if (own() && (l.scenario !== scenario.text || (l.controller || "") !== controller.text)) replaced = { scenario: scenario.text, controller: controller.text };
+	$("restore").hidden = !replaced;
 	leave();
 	loading = true;
 	scenario.text = l.scenario;
@@ -121,6 +133,7 @@ const listed = (names) => names.length < 2 ? names.join() : `${names.slice(0, -1
 // check makes the simulator read the contents of the editors.
 let checks = 0;
 const check = async () => {
+	vary.list();
 	if (!ready) return;
 	const mine = ++checks;
 	try {
@@ -241,6 +254,7 @@ const show = async (outcome, files, watching) => {
 	$("intro").hidden = $("about").hidden = true;
 	problems(outcome); // of a controller, where a run has met them
 	$("summary").replaceChildren(...summary(outcome));
+	vary.ran(outcome);
 	$("result-tabs").hidden = outcome.runs.length === 0;
 	const has = new Set(files.map((f) => f.path));
 	const tables = [];
@@ -249,6 +263,7 @@ const show = async (outcome, files, watching) => {
 	}
 	$("panel-flows").replaceChildren(...flows(tables));
 	showFiles(files);
+	for (const id of notRecorded) $(id).hidden = false;
 	[watchable, posted.play] = [outcome.runs.map((r) => r.folder), watching];
 	await choose(outcome.report ? [outcome.report] : []);
 	select(watching && outcome.runs.length > 0 ? "tab-watch" : "tab-summary");
@@ -262,6 +277,23 @@ const show = async (outcome, files, watching) => {
 
 // Watch replays the runs. It loads them when the tab is selected.
 let watchable = [], posted = { runs: [], play: false };
+// A recording came with the page: it is watched without the simulator, at a moment that the replay's own address names.
+const notRecorded = ["tab-report", "tab-flows", "tab-files"];
+const replayRecording = async (e, moment) => {
+	if (!example(e.name)) return;
+	const runs = await Promise.all(e.recordings.map(async (file) => {
+		const response = await fetch(file);
+		if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}`);
+		return response.arrayBuffer();
+	}));
+	[watchable, posted] = [[], { runs, play: false }];
+	$("watch-problem").hidden = $("result-tabs").hidden = true;
+	for (const id of notRecorded) $(id).hidden = true;
+	$("result-tabs").hidden = false;
+	select("tab-watch");
+	$("watch").contentWindow.location.replace(`watch.html#${moment}`);
+	intoView();
+};
 const watch = async () => {
 	const folders = watchable;
 	if (folders.length === 0) return;
@@ -316,7 +348,17 @@ const download = async (path) => {
 	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 };
 
+const vary = new Vary(scenario, () => run());
+
 // Buttons and keys.
+$("restore").addEventListener("click", () => {
+	const texts = replaced;
+	replaced = null;
+	load(texts);
+	$("examples").value = $("controllers").value = "";
+	history.replaceState(null, "", location.pathname);
+	keep();
+});
 $("run").addEventListener("click", run);
 $("stop").addEventListener("click", stop);
 $("quick").addEventListener("change", check);
@@ -328,7 +370,9 @@ addEventListener("keydown", (event) => {
 });
 $("share").addEventListener("click", async () => {
 	const name = exercise ? "" : $("examples").value;
-	history.replaceState(null, "", name && !controller.text ? `#scenario=${encodeURIComponent(name)}` : await encode(lab()));
+	const recorded = document.body.classList.contains("watching") && !controller.text && examples.scenarios.find((e) => e.name === name)?.recordings;
+	if (recorded) history.replaceState(null, "", `#watch=${encodeURIComponent(name)}&${$("watch").contentWindow.location.hash.slice(1)}`);
+	else history.replaceState(null, "", name && !controller.text ? `#scenario=${encodeURIComponent(name)}` : await encode(lab()));
 	const done = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
 	$("share").textContent = done ? "Link copied" : "Link is in the address bar";
 	setTimeout(() => { $("share").textContent = "Copy link"; }, 2500);
@@ -413,6 +457,11 @@ const follow = async () => {
 		else if (!said) return false;
 		else if (said.exercise) {
 			if (!enter(said.exercise, said.files)) throw new Error(`there is no exercise ${said.exercise}`);
+		}
+		else if (said.watch) {
+			const e = examples.scenarios.find((e) => e.name === said.watch && e.recordings);
+			if (!e) throw new Error(`there is no recording of ${said.watch}`);
+			await replayRecording(e, said.moment);
 		}
 		else if (!example(said.example)) throw new Error(`there is no built-in scenario ${said.example}`);
 		return true;

@@ -19,23 +19,33 @@ const badge = (s) => [
 	element("span", { class: `badge ${s.verdict.status.toLowerCase()}` }, `${signs[s.verdict.status] || ""} ${words[s.verdict.status] ?? s.verdict.status}`),
 	s.partial ? element("span", { class: "badge partial" }, "partial") : "",
 ];
-const done = (s, text) => s.flows.completed > 0 ? text() : "–";
+// measures are what is compared between runs, the less the better: {name, of, shown} each. of is null if a run has none.
+export const measures = [
+	["FCT mean", (s) => s.flows.completed > 0 ? s.flows.fct_ns.mean : null, span],
+	["FCT p99", (s) => s.flows.completed > 0 ? s.flows.fct_ns.p99 : null, span],
+	["slowdown p99", (s) => s.flows.completed > 0 ? s.flows.slowdown.p99 : null, (v) => v.toFixed(2)],
+	["PAUSE frames", (s) => s.pfc.pauses, count],
+	["PAUSE frames between switches", (s) => s.pfc.pauses_between_switches, count],
+	["hops that PAUSE spread", (s) => s.pfc.spread?.depth ?? 0, count],
+	["victim flows", (s) => s.victims.count, count],
+	["drops", (s) => s.drops.frames, count],
+].map(([name, of, text]) => ({ name, of, shown: (s) => of(s) === null ? "–" : text(of(s)) }));
 
-// rows are the rows of the table that compares runs: a name, and a function for a run's value.
-const rows = [
-	["checks", badge],
-	["flows completed", (s) => `${count(s.flows.completed)} of ${count(s.flows.count)}`],
-	["FCT mean", (s) => done(s, () => span(s.flows.fct_ns.mean))],
-	["FCT p99", (s) => done(s, () => span(s.flows.fct_ns.p99))],
-	["slowdown p99", (s) => done(s, () => s.flows.slowdown.p99.toFixed(2))],
-	["PAUSE frames", (s) => count(s.pfc.pauses)],
-	["PAUSE frames between switches", (s) => count(s.pfc.pauses_between_switches)],
-	["hops that PAUSE spread", (s) => count(s.pfc.spread?.depth ?? 0)],
-	["victim flows", (s) => count(s.victims.count)],
+// best returns the runs with the least of a measure, of those that completed most flows; none if all are equal.
+const best = (runs, { of, shown }) => {
+	const most = Math.max(...runs.map((r) => r.summary.flows.completed));
+	const fair = runs.filter((r) => r.summary.flows.completed === most && !r.summary.partial && of(r.summary) !== null);
+	const least = Math.min(...fair.map((r) => of(r.summary)));
+	const found = fair.filter((r) => shown(r.summary) === shown(fair.find((f) => of(f.summary) === least).summary));
+	return found.length < runs.length ? found : [];
+};
+
+// The other rows of the table that compares runs: a name, and a function for a run's value.
+const head = [["checks", badge], ["flows completed", (s) => `${count(s.flows.completed)} of ${count(s.flows.count)}`]];
+const foot = [
 	["ECN marks", (s) => count(s.ecn_marks)],
 	["CNPs", (s) => count(s.cnps)],
 	["CNMs", (s) => count(s.cnms)],
-	["drops", (s) => count(s.drops.frames)],
 	["virtual time", (s) => span(s.virtual_ns)],
 	["wall-clock time", (s) => `${s.speed.wall_seconds.toFixed(1)} s`],
 	["fingerprint", (s) => element("code", {}, s.fingerprint)],
@@ -57,13 +67,19 @@ export const summary = (outcome) => {
 	const runs = outcome.runs;
 	if (runs.length === 0) return [];
 	const lines = runs.flatMap(messages);
+	const plain = ([name, value]) => element("tr", {}, element("th", { scope: "row" }, name), runs.map((r) => element("td", {}, value(r.summary))));
+	const compared = (m) => {
+		const winners = best(runs, m);
+		return element("tr", {}, element("th", { scope: "row" }, m.name), runs.map((r) => element("td", { class: winners.includes(r) ? "best" : "" },
+			winners.includes(r) ? element("span", { class: "star", role: "img", "aria-label": "best" }, "★") : "", m.shown(r.summary))));
+	};
 	return [
 		element("h2", {}, outcome.name),
 		element("p", { class: "facts" }, `${outcome.fabric}; seed ${outcome.seed}`),
 		element("div", { class: "wide" }, element("table", { class: "compare" },
 			element("thead", {}, element("tr", {}, element("td"), runs.map((r) => element("th", { scope: "col" }, r.summary.controller)))),
-			element("tbody", {}, rows.map(([name, value]) => element("tr", {},
-				element("th", { scope: "row" }, name), runs.map((r) => element("td", {}, value(r.summary)))))))),
+			element("tbody", {}, head.map(plain), measures.map(compared), foot.map(plain)))),
+		...runs.length > 1 ? [element("p", { class: "note" }, "★ the best of a row, among the runs that completed most flows.")] : [],
 		...lines.length > 0 ? [element("h2", {}, "Notes"), element("ul", { class: "messages" }, lines)] : [],
 	];
 };
