@@ -53,7 +53,8 @@ func newLabGradeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "grade SUBMISSIONS",
 		Short: "Grade a class: gradebook, feedback, a page of the class",
-		Long: `Grade each folder in SUBMISSIONS: one submission per student. Each is checked
+		Long: `Grade SUBMISSIONS: a folder or archive per student, or an export of Moodle,
+Canvas or Gradescope, as a folder or a zip archive. Each submission is checked
 in its own process, with limits on steps, events, memory and time. --teacher
 adds the hidden checks of a teacher's material, --hidden those of one folder.
 grade writes
@@ -101,19 +102,25 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	names, others, err := lab.Students(folder)
+	scratch, err := os.MkdirTemp("", "pausenet-grade-")
+	if err != nil {
+		return runError(err)
+	}
+	defer os.RemoveAll(scratch)
+	found, others, err := lab.Collect(folder, scratch)
 	if err != nil {
 		return badInput(err)
 	}
 	for _, name := range others {
-		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is not a folder; skipped\n", escape.Line(filepath.Join(folder, name)))
+		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is not a submission; skipped\n", escape.Line(filepath.Join(folder, name)))
 	}
-	if len(names) == 0 {
-		return badInput(fmt.Errorf("%s has no folders (expected one per student)", folder))
+	if len(found) == 0 {
+		return badInput(fmt.Errorf("%s has no submissions (expected a folder or an archive for each student, or an export of "+
+			"Moodle, Canvas or Gradescope)", folder))
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	students, err := f.gradeAll(ctx, e, folder, names)
+	students, err := f.gradeAll(ctx, e, found, scratch)
 	if err != nil {
 		return runError(err)
 	}
@@ -145,22 +152,17 @@ func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
 }
 
 // gradeAll grades all submissions, a number of them at a time.
-func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder string,
-	names []string,
+func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, found []lab.Found,
+	scratch string,
 ) ([]lab.Student, error) {
-	scratch, err := os.MkdirTemp("", "pausenet-grade-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(scratch)
 	made, err := e.Common(ctx, lab.Options{Results: filepath.Join(scratch, "common"), Jobs: f.jobs, Version: version()})
 	if err != nil {
 		return nil, err
 	}
-	students := make([]lab.Student, len(names))
+	students := make([]lab.Student, len(found))
 	var all errgroup.Group
 	all.SetLimit(f.jobs)
-	for i, name := range names {
+	for i, from := range found {
 		all.Go(func() error {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -168,7 +170,7 @@ func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder strin
 			own := filepath.Join(scratch, fmt.Sprint(i))
 			defer os.RemoveAll(own)
 			g, err := f.grade(ctx, &lab.Job{
-				Exercise: f.exercise, Hidden: f.hidden, Teacher: f.teacher, Folder: filepath.Join(folder, name), Scratch: own, Memory: gradeMemory,
+				Exercise: f.exercise, Hidden: f.hidden, Teacher: f.teacher, Folders: from.Folders, Scratch: own, Memory: gradeMemory,
 				Time: f.timeout,
 				Made: made,
 			})
@@ -178,7 +180,7 @@ func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, folder strin
 			if err != nil {
 				g = e.Failed(err.Error())
 			}
-			students[i] = lab.Student{Name: name, Grade: g}
+			students[i] = lab.Student{Name: from.Name, Grade: g}
 			return nil
 		})
 	}
@@ -287,7 +289,7 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return badInput(err)
 	}
-	g, err := lab.Submit(e, job.Folder).Check(ctx, lab.Options{
+	g, err := lab.Submit(e, job.Folders[0], job.Folders[1:]...).Check(ctx, lab.Options{
 		Results: job.Scratch, Jobs: 1, Version: version(),
 		Made: job.Made,
 	})

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -20,12 +19,12 @@ const mostStudents = 10_000
 
 // Job represents a submission that a process of its own grades.
 type Job struct {
-	Exercise string `json:"exercise"`          // its name or folder
-	Hidden   string `json:"hidden,omitempty"`  // a folder with a teacher's hidden checks
-	Teacher  string `json:"teacher,omitempty"` // a teacher's material; used if Hidden is empty
-	Folder   string `json:"folder"`
-	Scratch  string `json:"scratch"` // folder for results, which the grader removes
-	Memory   uint64 `json:"memory_bytes"`
+	Exercise string   `json:"exercise"`          // its name or folder
+	Hidden   string   `json:"hidden,omitempty"`  // a folder with a teacher's hidden checks
+	Teacher  string   `json:"teacher,omitempty"` // a teacher's material; used if Hidden is empty
+	Folders  []string `json:"folders"`           // see Found
+	Scratch  string   `json:"scratch"`           // folder for results, which the grader removes
+	Memory   uint64   `json:"memory_bytes"`
 	// Time limits the processor time; 0 for none.
 	Time time.Duration `json:"time_ns"`
 
@@ -51,29 +50,6 @@ func LoadFor(exercise, hidden, teacher string) (*Exercise, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return all, nil
-}
-
-// Students returns the names of the submissions' folders, and of the other files there, which are not submissions.
-func Students(folder string) (names, others []string, err error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, entry := range entries {
-		switch name := entry.Name(); {
-		case strings.HasPrefix(name, "."):
-		case entry.IsDir():
-			names = append(names, name)
-		default:
-			others = append(others, name)
-		}
-	}
-	if len(names) > mostStudents {
-		return nil, nil, fmt.Errorf("%s has %d folders, but at most %d submissions can be graded at once: split the folder",
-			folder, len(names),
-			mostStudents)
-	}
-	return names, others, nil
 }
 
 // harmless matches students' names that can be names of files.

@@ -25,6 +25,7 @@
 //     further checks).
 //   - A student's folder: start.go (writes it), submission.go (reads it).
 //   - A grade: check.go, runs.go (the runs that it needs), words.go (requirements and measurements in words).
-//   - A class: class.go (its submissions, and the files about them), teacher.go (the teacher's material).
+//   - A class: collect.go (its submissions), locate.go (the files of one), class.go (the files about them), teacher.go
+//     (the teacher's material).
 //   - Output: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
 package lab

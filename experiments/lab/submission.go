@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -24,6 +23,7 @@ var submittedFile = files.Kind{Name: "a submitted file", Most: 256 << 10, Plain:
 type Submission struct {
 	e       *Exercise
 	folder  string
+	paths   map[string]string  // of the files found, by the exercise's names for them
 	answers map[string]float64 // in base units
 	// unread holds the mistakes of answers by name; nil if the file cannot be read at all.
 	unread map[string]string
@@ -40,12 +40,14 @@ type Submission struct {
 	Warnings []string
 }
 
-// Submit reads a student's files. It runs nothing and opens no other files.
-func Submit(e *Exercise, folder string) *Submission {
+// Submit reads a student's files in a folder, and in further ones that have those of its archives. It runs nothing and
+// opens no other files.
+func Submit(e *Exercise, folder string, further ...string) *Submission {
 	s := &Submission{
 		e: e, folder: folder, answers: map[string]float64{}, scenarios: map[string]*scenario.Scenario{},
 		trees: map[string]*yamlspec.Value{}, programs: map[string][]byte{}, Problems: map[string]string{},
 	}
+	s.paths, s.Warnings = e.locate(append([]string{folder}, further...))
 	for _, file := range e.plainSubmitted() {
 		s.note(file, s.take(file, file))
 	}
@@ -64,10 +66,7 @@ func (s *Submission) note(file string, problem error) {
 
 // takeOne reads the only existing file among some names.
 func (s *Submission) takeOne(names []string) error {
-	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		_, err := os.Lstat(filepath.Join(s.folder, name))
-		return errors.Is(err, fs.ErrNotExist)
-	})
+	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !s.exists(name) })
 	switch len(there) {
 	case 0:
 		return s.take(names[0], strings.Join(names, " or "))
@@ -80,7 +79,7 @@ func (s *Submission) takeOne(names []string) error {
 
 // take reads a file; called is its name in an error if it is missing.
 func (s *Submission) take(file, called string) error {
-	data, err := files.Read(filepath.Join(s.folder, file), submittedFile)
+	data, err := files.Read(s.path(file), submittedFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing: pausenet lab start %s FOLDER writes it", called, s.e.Name)
 	}
