@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/testenv"
-
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -74,6 +75,25 @@ func TestWithoutEntry(t *testing.T) {
 	}
 	if with.Totals != without.Totals {
 		t.Errorf("through an entry: %+v, without: %+v", with.Totals, without.Totals)
+	}
+}
+
+// TestEntryIsNoProgram: the ring of a live fabric's programs does not get the frames that the engine puts into the
+// entry.
+func TestEntryIsNoProgram(t *testing.T) {
+	p, err := Open(rootPlan(t, "star: {hosts: 2}"), FabricOptions{
+		Features: plane.Features{Live: true}, Hooks: HooksClsact,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	p.pass.InPort = 0
+	if err := p.fabric.entry.put(make([]byte, wire.MinFrame)); err != nil {
+		t.Fatal(err)
+	}
+	if p.pass.Done != 1 || p.Waiting() {
+		t.Errorf("%d passes, want 1; a frame of a program waits: %t", p.pass.Done, p.Waiting())
 	}
 }
 

@@ -3,15 +3,17 @@
 package kernel
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 )
 
-// TestTapOfAQuietWire: frames that leave by a port pass the same interface as frames on the wire into it. A tap must
-// neither show them nor lose the wire's few frames because of them.
+// TestTapOfAQuietWire: frames that programs on a host send pass the same interface as frames on the wire into it. A tap
+// must neither show them nor lose the wire's frames because of them.
 func TestTapOfAQuietWire(t *testing.T) {
 	const packets = 3000
 	l := newRig(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}",
@@ -30,6 +32,20 @@ func TestTapOfAQuietWire(t *testing.T) {
 		return seen
 	}
 	quiet, busy := watch(l.port("s0", "h1")), watch(l.port("h1", "s0"))
+	h1 := &l.plan.Ports[l.port("h1", "s0")]
+	err := In(int(l.plane.fabric.devices[h1.Node]), func() error {
+		program, err := newInjector()
+		if err != nil {
+			return err
+		}
+		for range 100 {
+			err = errors.Join(err, program.send(fill.InnerIfindex(h1), make([]byte, 60)))
+		}
+		return errors.Join(err, program.Close())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	l.send("h0", "h1", packets*int64(l.plan.MTU), 0)
 	l.run()
 	if len(*quiet) != 1 || (*quiet)[0].Kind != wire.KindAck || (*quiet)[0].PSN != packets-1 {
