@@ -13,7 +13,7 @@
 //     down.go, shell.go, exec.go, inspect.go, events.go, top.go, capture.go, set.go and web.go (the page in a browser).
 //     live.go lists them and holds shared code; live_other.go replaces it on other systems.
 //   - Congestion controllers in files: cc.go, and watch.go (runs again when a file is saved).
-//   - The course: lab.go, labteacher.go, and labgrade.go (grades all submissions, each in a process of its own;
+//   - The course: lab.go, labteacher.go, labbook.go, and labgrade.go (grades all submissions, each in a process of its own;
 //     memory_linux.go, memory_other.go, cputime_unix.go and cputime_other.go limit it).
 //   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about the program:
 //     version.go, serve.go.

@@ -36,7 +36,7 @@ change, and checks with points and hints. No root and no network are needed.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabCheckCommand(),
-		newLabGradeCommand(), newLabTeacherCommand(), newLabGradeOneCommand())
+		newLabGradeCommand(), newLabTeacherCommand(), newLabGradeOneCommand(), newLabGradebookCommand(), newLabTestCommand())
 	return c
 }
 

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -46,6 +48,8 @@ type gradeFlags struct {
 	jobs                           int
 	timeout                        time.Duration
 	format                         string
+	due, late                      string
+	policy                         lab.LatePolicy
 }
 
 func newLabGradeCommand() *cobra.Command {
@@ -61,6 +65,8 @@ grade writes
 
   DIR/gradebook.csv    points per student and check
   DIR/class.html       the class side by side, or the leaderboard of a contest
+  DIR/similar.csv      pairs of students with similar controllers
+  DIR/grades.json      for "lab gradebook", which merges exercises
   DIR/students/NAME/   feedback.html, grade.json, results.json for Gradescope,
                        classroom.json for GitHub Classroom
 
@@ -81,12 +87,14 @@ Grades are the same on any machine and in any order. A submission that exceeds
 	flags.StringVar(&f.out, "out", "grades", "output `folder`")
 	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of submissions at a time")
 	flags.DurationVar(&f.timeout, "timeout", gradeTime, "`limit` on a submission's processor time, as a last resort")
+	flags.StringVar(&f.due, "due", "", "`time` from which submissions are late, such as \"2026-11-20 23:59\"")
+	flags.StringVar(&f.late, "late", "10%", "`percent` of all points that each started day costs, with --due")
 	formatFlag(c, &f.format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")
 	c.MarkFlagsMutuallyExclusive("hidden", "teacher")
 	completeFolder(c, "out")
-	completeNothing(c, "jobs", "timeout")
+	completeNothing(c, "jobs", "timeout", "due", "late")
 	_ = c.MarkFlagRequired("exercise")
 	return c
 }
@@ -97,6 +105,9 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 	}
 	if f.timeout <= 0 {
 		return badInput(fmt.Errorf("--timeout %v: expected a time above 0", f.timeout))
+	}
+	if err := f.readPolicy(); err != nil {
+		return badInput(err)
 	}
 	e, err := lab.LoadFor(f.exercise, f.hidden, f.teacher)
 	if err != nil {
@@ -124,13 +135,38 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 	if err != nil {
 		return runError(err)
 	}
-	if err := lab.WriteClass(f.out, version(), e, students); err != nil {
+	for i := range students {
+		f.policy.Apply(e, &found[i], &students[i])
+	}
+	pairs := lab.Similar(e, found)
+	if err := errors.Join(lab.WriteClass(f.out, version(), e, students), lab.WriteSimilar(f.out, pairs)); err != nil {
 		return writeError(err)
 	}
-	return f.show(c.OutOrStdout(), students)
+	return f.show(c.OutOrStdout(), students, pairs)
 }
 
-func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
+// readPolicy reads the flags about late submissions.
+func (f *gradeFlags) readPolicy() error {
+	if f.due == "" {
+		return nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
+		if at, err := time.ParseInLocation(layout, f.due, time.Local); err == nil {
+			f.policy.Due = at
+		}
+	}
+	if f.policy.Due.IsZero() {
+		return fmt.Errorf("--due %q: expected a time such as \"2026-11-20 23:59\", or with its zone 2026-11-20T23:59:00+01:00", f.due)
+	}
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(f.late, "%"), 64)
+	if err != nil || !(percent >= 0 && percent <= 100) {
+		return fmt.Errorf("--late %q: expected 0%% to 100%%", f.late)
+	}
+	f.policy.PerDay = percent / 100
+	return nil
+}
+
+func (f *gradeFlags) show(w io.Writer, students []lab.Student, pairs []lab.Pair) error {
 	if structured(f.format) {
 		return writeStructured(w, f.format, students)
 	}
@@ -148,6 +184,9 @@ func (f *gradeFlags) show(w io.Writer, students []lab.Student) error {
 	}
 	fmt.Fprintf(w, "\n  gradebook: %s\n  class: %s\n", filepath.Join(f.out, "gradebook.csv"),
 		filepath.Join(f.out, "class.html"))
+	if len(pairs) > 0 {
+		fmt.Fprintf(w, "  similar controllers: %d pairs, in %s\n", len(pairs), filepath.Join(f.out, "similar.csv"))
+	}
 	return nil
 }
 

@@ -103,6 +103,9 @@ func WriteClass(folder, version string, e *Exercise, students []Student) error {
 			return err
 		}
 	}
+	if err := writeGrades(out, e, students); err != nil {
+		return err
+	}
 	for i, name := range filesOf(students) {
 		if err := writeStudent(out, name, version, &students[i]); err != nil {
 			return err

@@ -23,12 +23,12 @@ func TestWriteClass(t *testing.T) {
 		good.Checks[i].Passed, good.Checks[i].Points = true, good.Checks[i].Of
 	}
 	students := []Student{
-		{"student-c1b3b8c2c4b6e7a0", e.Failed("taken")},
-		{"ANNA", e.Failed("line\x1b[2K\nmore")},
-		{`<b>&"..\x`, e.Failed("it crashed")},
-		{"=cmd|' /C calc'!A0", e.Failed("=1+1\nmore")},
-		{"anna", good},
-		{"bert", &Grade{Title: good.Title, Points: 10, Of: 10, Score: 2.25, Checks: good.Checks}},
+		{Name: "student-c1b3b8c2c4b6e7a0", Grade: e.Failed("taken")},
+		{Name: "ANNA", Grade: e.Failed("line\x1b[2K\nmore")},
+		{Name: `<b>&"..\x`, Grade: e.Failed("it crashed")},
+		{Name: "=cmd|' /C calc'!A0", Grade: e.Failed("=1+1\nmore")},
+		{Name: "anna", Grade: good},
+		{Name: "bert", Grade: &Grade{Title: good.Title, Points: 10, Of: 10, Score: 2.25, Checks: good.Checks}},
 	}
 	dir := t.TempDir()
 	for range 2 {

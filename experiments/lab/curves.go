@@ -41,7 +41,9 @@ func curves(e *Exercise, runs map[string][]*measure.Summary) []Curve {
 
 // Student holds a submission and its grade.
 type Student struct {
-	Name string
+	Name     string
+	DaysLate int    `json:"days_late,omitempty"` // started days; Penalty has been subtracted from Points
+	Penalty  Points `json:"penalty,omitempty"`
 	*Grade
 }
 

@@ -25,7 +25,8 @@
 //     further checks).
 //   - A student's folder: start.go (writes it), submission.go (reads it).
 //   - A grade: check.go, runs.go (the runs that it needs), words.go (requirements and measurements in words).
-//   - A class: collect.go (its submissions), locate.go (the files of one), class.go (the files about them), teacher.go
-//     (the teacher's material).
+//   - A class: collect.go (its submissions), locate.go (the files of one), class.go (the files about them), late.go
+//     (points that late ones lose), similar.go (which are alike), book.go (all exercises of a course), teacher.go (the
+//     teacher's material), selftest.go (tests an exercise).
 //   - Output: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
 package lab

@@ -143,7 +143,12 @@ func Gradebook(e *Exercise, students []Student) ([]byte, error) {
 	for i := range e.Checks {
 		head = append(head, e.Checks[i].Title)
 	}
-	_ = w.Write(append(head, "problem")) // a Buffer does not fail
+	head = append(head, "problem")
+	late := slices.ContainsFunc(students, func(s Student) bool { return s.DaysLate > 0 })
+	if late {
+		head = append(head, "days_late", "penalty")
+	}
+	_ = w.Write(head) // a Buffer does not fail
 	for _, s := range students {
 		score := ""
 		if s.Score > 0 {
@@ -153,7 +158,11 @@ func Gradebook(e *Exercise, students []Student) ([]byte, error) {
 		for i := range s.Checks {
 			row = append(row, s.Checks[i].Points.String())
 		}
-		_ = w.Write(append(row, escape.Cell(s.Problem())))
+		row = append(row, escape.Cell(s.Problem()))
+		if late {
+			row = append(row, fmt.Sprint(s.DaysLate), s.Penalty.String())
+		}
+		_ = w.Write(row)
 	}
 	w.Flush()
 	return b.Bytes(), w.Error()
