@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -12,36 +13,67 @@ const SizeBins = 20
 // sizeBins divides flows into the bins, by size and then by number. It returns nil if there are fewer flows than bins,
 // or all have one size. Bin k of n flows holds those from k*n/20 up to (k+1)*n/20.
 func (c *collection) sizeBins() []EqualSizeBin {
-	if !c.severalSizes() {
-		return nil
+	parts := c.partsByFewSizes()
+	if parts == nil {
+		ended := endedBySize(c.flows, FlowSet{})
+		if n := len(ended); n < SizeBins || ended[0].size == ended[n-1].size {
+			return nil
+		}
+		for k := range SizeBins {
+			parts = append(parts, numbers(sizeBin(ended, k)))
+		}
 	}
-	ended := endedBySize(c.flows, FlowSet{})
-	n := len(ended)
-	if n < SizeBins {
-		return nil
-	}
-	bins := make([]EqualSizeBin, SizeBins)
+	bins := make([]EqualSizeBin, len(parts))
 	over := int64(0)
-	for k := range bins {
-		part := sizeBin(ended, k)
-		bins[k] = EqualSizeBin{Over: over, UpTo: part[len(part)-1].size, FlowStatistics: c.statistics(numbers(part))}
-		over = bins[k].UpTo
+	for k, part := range parts {
+		upTo := int64(0)
+		for _, i := range part {
+			upTo = max(upTo, c.flows.Record(int(i)).Size)
+		}
+		bins[k] = EqualSizeBin{Over: over, UpTo: upTo, FlowStatistics: c.statistics(part)}
+		over = upTo
 	}
 	return bins
 }
 
-// severalSizes reports whether ended flows have different sizes.
-func (c *collection) severalSizes() bool {
-	size := int64(0)
+// fewSizes sets the number of sizes up to which partsByFewSizes counts them.
+const fewSizes = 64
+
+// partsByFewSizes returns the numbers of the flows in each bin, without sorting flows: an ended flow's place among all
+// of them follows from the number of smaller ones, and of those of its size before it. It returns nil if there are too
+// many sizes, one, or fewer flows than bins. Flows on rings have few.
+func (c *collection) partsByFewSizes() [][]int32 {
+	counts := map[int64]int{}
+	n := 0
 	for i := range c.flows.Len() {
 		if f := c.flows.Record(i); f.Ended && f.Size > 0 {
-			if size > 0 && f.Size != size {
-				return true
+			counts[f.Size]++
+			if n++; len(counts) > fewSizes {
+				return nil
 			}
-			size = f.Size
 		}
 	}
-	return false
+	if n < SizeBins || len(counts) < 2 {
+		return nil
+	}
+	next, before := map[int64]int{}, 0
+	for _, size := range slices.Sorted(maps.Keys(counts)) {
+		next[size] = before
+		before += counts[size]
+	}
+	parts := make([][]int32, SizeBins)
+	for k := range parts {
+		parts[k] = make([]int32, 0, (k+1)*n/SizeBins-k*n/SizeBins)
+	}
+	for i := range c.flows.Len() {
+		if f := c.flows.Record(i); f.Ended && f.Size > 0 {
+			at := next[f.Size]
+			next[f.Size]++
+			k := ((at+1)*SizeBins - 1) / n // the last bin that starts at or before
+			parts[k] = append(parts[k], int32(i))
+		}
+	}
+	return parts
 }
 
 // sizedFlow holds the number and size of a flow.

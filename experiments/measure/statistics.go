@@ -128,6 +128,7 @@ func (c *collection) statistics(members []int32) FlowStatistics {
 		count = 1
 	}
 	var t totals
+	var f FlowRecord // one for all, as functions get its address
 	var all [len(quantities)]Quantiles
 	completed := 0
 	for from := 0; from < len(quantities); from += count {
@@ -139,7 +140,7 @@ func (c *collection) statistics(members []int32) FlowStatistics {
 			if members != nil {
 				k = int(members[k])
 			}
-			if f := c.flows.Record(k); t.add(&f) {
+			if f = c.flows.Record(k); t.add(&f) {
 				for i, of := range quantities[from:][:count] {
 					c.values[i] = append(c.values[i], of(&f))
 				}

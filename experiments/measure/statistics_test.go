@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/pausenet/pausenet/vtime"
@@ -88,6 +89,31 @@ func TestNotMinusZero(t *testing.T) {
 	} {
 		if got := notMinusZero(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestPartsByFewSizes checks that counting sizes puts flows into the same bins as sorting them.
+func TestPartsByFewSizes(t *testing.T) {
+	for _, n := range []int{20, 21, 59, 400, 1001} {
+		var flows Records
+		for i := range n + n/10 {
+			flows = append(flows, FlowRecord{Size: []int64{0, 700, 30, 5}[i*i%7%4], Ended: i%11 > 0})
+		}
+		c := collection{flows: flows}
+		ended, parts := endedBySize(flows, FlowSet{}), c.partsByFewSizes()
+		if len(ended) < SizeBins {
+			if parts != nil {
+				t.Errorf("%d flows ended: got %v, want no bins", len(ended), parts)
+			}
+			continue
+		}
+		for k := range SizeBins {
+			want := numbers(sizeBin(ended, k))
+			slices.Sort(want)
+			if !slices.Equal(parts[k], want) {
+				t.Errorf("%d flows ended, bin %d: got %v, want %v", len(ended), k, parts[k], want)
+			}
 		}
 	}
 }
