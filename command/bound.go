@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -80,7 +81,7 @@ With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 }
 
 func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
-	s, err := scenario.Reading{Quick: f.quick, Sets: f.sets}.Load(name)
+	s, err := scenario.Reading{Memory: machine.AvailableMemory(), Quick: f.quick, Sets: f.sets}.Load(name)
 	if err == nil && seedGiven {
 		s, err = s.WithSeed(f.seed)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
@@ -270,7 +271,7 @@ func elsewhere(err *rundir.OverwriteError, folder string) error {
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {
-	loaded, err := scenario.Reading{Quick: f.quick, Sets: f.Sets, Controllers: f.controllers}.Load(name)
+	loaded, err := scenario.Reading{Memory: machine.AvailableMemory(), Quick: f.quick, Sets: f.Sets, Controllers: f.controllers}.Load(name)
 	if err != nil {
 		return nil, notScenario(name, f.Directory, err)
 	}

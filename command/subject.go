@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/spf13/cobra"
@@ -62,7 +63,7 @@ func (from *source) parse(sets []string, controllers ...string) (*subject, error
 	var err error
 	switch {
 	case from.scenario:
-		reading := scenario.Reading{Sets: sets, Controllers: controllers}
+		reading := scenario.Reading{Memory: machine.AvailableMemory(), Sets: sets, Controllers: controllers}
 		if s.scenario, err = reading.Parse(from.filename, from.data); err == nil {
 			s.topology = s.scenario.Topology
 		}

@@ -167,8 +167,8 @@ func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
 	case len(t.s.Topology.PairsVia(f.Source, f.Destination, nil, f.Pair, f.Named)) == 0:
 		row.Line.Errorf("no switch connects %s and %s: name interfaces of one plane", f.from(t.s.Topology),
 			f.to(t.s.Topology))
-	case len(t.w.flows) == maxFlows:
-		row.Line.Errorf("more than %d flows in the scenario", maxFlows)
+	case len(t.w.flows) == t.s.mostFlows():
+		row.Line.Errorf("%s", t.s.tooMany(float64(len(t.w.flows)+1), FlowMemory))
 	default:
 		t.w.flows = append(t.w.flows, f)
 	}
@@ -222,7 +222,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadE
 	words := v.Report().Words(path, data)
 	defer words.Close()
 	count := 0
-	if !words.Int(&count, "number of flows", 0, maxFlows) {
+	if !words.Int(&count, "number of flows", 0, d.s.mostFlows()) {
 		return false
 	}
 	for range count {
@@ -308,9 +308,8 @@ func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts [
 	case len(g.Operations) == 0:
 		at.Errorf("the file has no operations")
 		return false
-	case len(g.Messages) > maxFlows:
-		at.Errorf("the file has %d messages, each of which is a flow: a scenario may have at most %d flows", len(g.Messages),
-			maxFlows)
+	case len(g.Messages) > d.s.mostFlows():
+		at.Errorf("%s", d.s.tooMany(float64(len(g.Messages)), MessageMemory))
 		return false
 	}
 	w.messages = len(g.Messages)

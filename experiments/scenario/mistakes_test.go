@@ -30,13 +30,13 @@ func TestOneMistakeOneMessage(t *testing.T) {
 		{"flows: {}\n", "1:8 expected a list, found a mapping"},
 		{"flows: []\n", "1:1 a scenario needs at least one flow"},
 		{"workloads: []\n", "1:1 a scenario needs at least one flow"},
-		{"workloads: [{all-to-all: {size: 1KB, rounds: 0, interval: 5us}}]\n", "1:46 rounds 0 is outside 1..4000000"},
+		{"workloads: [{all-to-all: {size: 1KB, rounds: 0, interval: 5us}}]\n", "1:46 rounds 0 is outside 1..1073741824"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: x, interval: 5us}}]\n", `1:46 "x" is not a whole number`},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: 0}}]\n", "1:59 interval 0: write a time above 0"},
 		{"workloads: [{all-to-all: {size: 1KB, rounds: 3, interval: x}}]\n", `1:59 "x" is not a time`},
 		{
 			"workloads: [{poisson: {sizes: websearch, load: 0.5, of: hosts, flows: 0}}]\n",
-			"1:71 flows 0 is outside 1..4000000",
+			"1:71 flows 0 is outside 1..1073741824",
 		},
 		{
 			"workloads: [{incast: {size: 1KB, load: 0.5, of: hosts, degree: 2, events: x}}]\n",

@@ -55,6 +55,7 @@ type Scenario struct {
 
 	cnpAuto   bool   // Host.CNPInterval is auto, so that Under takes it from the congestion control
 	listed    int    // number of listed flows in Flows
+	memory    int64  // of Reading
 	ringsFrom int    // of WithRings; 0: the default
 	drawn     uint64 // the seed of the other flows
 	// Recipe holds the files and settings from which the scenario was read; nil: it was not read from files.

@@ -153,8 +153,8 @@ func (u *Setup) addQPs(flow int, portsOf func(flow, qp int) (paths.Ports, error)
 		if k == 0 {
 			continue
 		}
-		if len(s.Flows)+len(u.QPs) >= maxFlows {
-			return fmt.Errorf("more than %d flows and QPs in the scenario", maxFlows)
+		if n := len(s.Flows) + len(u.QPs); n >= s.mostFlows() {
+			return fmt.Errorf("with all QPs: %s", s.tooMany(float64(n+1), FlowMemory))
 		}
 		ports, err := portsOf(flow, k)
 		if err != nil {

@@ -69,6 +69,9 @@ type Reading struct {
 	// Count draws only the first flow of each workload and counts the others, for lists. Scenario.FlowCount returns
 	// the total.
 	Count bool
+	// Memory holds the bytes of memory that a run may take, which limits the scenario's flows; 0: unknown, so that a
+	// scenario may have usualFlows.
+	Memory int64
 	// Sources, if set, reads the files (files.Recorded), including the scenario's own.
 	Sources *files.Sources
 }
@@ -189,7 +192,7 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 		root = applySettings(root, filepath.Dir(filename), r.Sets, controllerFileNames(root, r.Controllers))
 		d := &decoder{dir: filepath.Dir(filename), live: r.Live, count: r.Count, root: root, s: &Scenario{
 			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
-			Seed: 1, Recipe: recipe,
+			Seed: 1, Recipe: recipe, memory: r.Memory,
 		}}
 		if err := d.s.readControllers(r.Controllers); err != nil {
 			return nil, err

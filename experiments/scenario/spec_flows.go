@@ -13,13 +13,6 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// maxFlows limits the flows of a scenario, because each takes some 0.3 KB of memory in a run. The experiments of the
-// DCON paper's section 6.2 have 10 000.
-const maxFlows = 4_000_000
-
-// mostMessages limits the messages on rings that are kept as rules. Numbers of flows have 31 bits.
-const mostMessages = 1 << 30
-
 // Unbounded replaces the size of a flow that sends until the run ends.
 const Unbounded = "unbounded"
 
@@ -54,7 +47,7 @@ func (e *flowEntry) keys() keys.Table {
 		keys.Time("start", &e.Start).Means("start time"),
 		keys.Time("jitter", &e.extras.Jitter).Means(
 			"each flow starts later by a random time below this, chosen by the seed"),
-		keys.Integer("count", &e.count).Between("1", strconv.Itoa(maxFlows)).Means(
+		keys.Integer("count", &e.count).Between("1", strconv.Itoa(mostNumbers)).Means(
 			"flows from each sender to each receiver; needs `interval`"),
 		keys.Time("interval", &e.interval).Usually("none").Means("time between their starts; `0s` starts all at once"),
 		keys.Names("via").Usually("ECMP's choice").Means(
@@ -117,8 +110,8 @@ func (d *decoder) flow(v *yamlspec.Value) {
 	vias := d.vias(m, &e.extras)
 	d.own(m, &e.extras.Own)
 	d.checkRates(m, &e.extras)
-	if len(d.s.Flows)+len(senders)*len(receivers)*e.count > maxFlows {
-		v.Errorf("more than %d flows in the scenario", maxFlows)
+	if n := len(d.s.Flows) + len(senders)*len(receivers)*e.count; n > d.s.mostFlows() {
+		v.Errorf("%s", d.s.tooMany(float64(n), FlowMemory))
 		return
 	}
 	if d.s.Topology == nil || !d.areSwitches(slices.Concat(e.extras.Via, e.extras.QPVia), vias) {

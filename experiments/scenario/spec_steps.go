@@ -148,13 +148,12 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *workloadEntry, hosts []int, ow
 		}
 		job.Steps = append(job.Steps, counted)
 	}
-	most := maxFlows
+	most, each := d.s.mostFlows(), int64(MessageMemory)
 	if w.ringsOnly {
-		most = mostMessages
+		most, each = d.s.mostMessages(), RingMemory
 	}
 	if w.messages = job.Messages(len(hosts)); w.messages > most {
-		v.Errorf("the workload has %d messages, each of which is a flow: a scenario may have at most %d flows", w.messages,
-			most)
+		v.Errorf("%s", d.s.tooMany(float64(w.messages), each))
 		return false
 	}
 	return true

@@ -228,8 +228,8 @@ func (d *decoder) permutation(v *yamlspec.Value, m *yamlspec.Mapping, e *workloa
 func (d *decoder) bounded(v *yamlspec.Value, e *workloadEntry, r rule, every float64) bool {
 	e.rule = r
 	switch flows := r.Expected() * float64(r.PerEvent()); {
-	case flows+float64(len(d.s.Flows)) > maxFlows:
-		v.Errorf("the workload has about %.0f flows: a scenario may have at most %d", flows, maxFlows)
+	case flows+float64(len(d.s.Flows)) > float64(d.s.mostFlows()):
+		v.Errorf("%s", d.s.tooMany(flows+float64(len(d.s.Flows)), FlowMemory))
 	case every < 1 && flows > 1:
 		v.Errorf("the workload starts a flow every picosecond or faster: lower the load or raise the flows' size")
 	default:

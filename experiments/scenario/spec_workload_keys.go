@@ -87,7 +87,7 @@ func (e *workloadEntry) loadKeys(count, counted string) keys.Table {
 			"time between two flows, or two incasts; on average if they are random"),
 		keys.Time("start", &e.clock.Start).Means("time of the first flow or later"),
 		keys.Time("until", &e.clock.Until).Usually("the run's `duration`").Means("end of the workload"),
-		keys.Integer(count, &e.clock.Count).Between("1", strconv.Itoa(maxFlows)).Usually("none").Means(
+		keys.Integer(count, &e.clock.Count).Between("1", strconv.Itoa(mostNumbers)).Usually("none").Means(
 			"number of " + counted + ", in place of `until`"),
 	}
 }
@@ -99,7 +99,7 @@ func (e *workloadEntry) roundKeys() keys.Table {
 	return keys.Table{
 		keys.Time("start", &e.clock.Start).Means("time of the first flow or later"),
 		keys.Time("interval", &e.interval).Usually("none").NotZero(positive).Means("time between rounds"),
-		keys.Integer("rounds", &e.clock.Count).Between("1", strconv.Itoa(maxFlows)).Usually("1").Means("number of rounds"),
+		keys.Integer("rounds", &e.clock.Count).Between("1", strconv.Itoa(mostNumbers)).Usually("1").Means("number of rounds"),
 	}
 }
 

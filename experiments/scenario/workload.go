@@ -160,9 +160,9 @@ func (s *Scenario) draw(count bool) error {
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
 		w.entry, w.first = len(s.Flows), total
-		room := maxFlows - total
+		room, each := s.mostFlows()-total, int64(FlowMemory)
 		if i >= rules {
-			room = mostMessages - total
+			room, each = s.mostMessages()-total, RingMemory
 		}
 		w.byRule, w.rings = i >= rules && !count, nil
 		switch {
@@ -192,7 +192,7 @@ func (s *Scenario) draw(count bool) error {
 			w.View.Flows = w.rule.Events(workload.NewStream(s.Seed, w.purpose)) * w.rule.PerEvent()
 		}
 		if w.View.Flows > room {
-			return fmt.Errorf("workload %s: more than %d flows in the scenario", w.Tag, total+room)
+			return fmt.Errorf("workload %s: %s", w.Tag, s.tooMany(float64(total+w.View.Flows), each))
 		}
 		total += w.View.Flows
 		for k := w.entry; k < len(s.Flows); k++ {

@@ -34,10 +34,7 @@ type Run struct {
 const (
 	processMemory = 40 << 20
 	portMemory    = 5100 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
-	flowMemory    = 450
-	messageMemory = 600 // the operations of a flow of a collective or job, in addition
-	ringMemory    = 45  // a message on a ring that is kept as a rule: its results, and statistics of them
-	valuesMemory  = 45  // the statistics' other values of the first messages
+	valuesMemory  = 45   // the statistics' other values of the first messages
 	values        = 4 << 20
 )
 
@@ -82,11 +79,11 @@ func Of(s *scenario.Scenario, controller string) (*Run, error) {
 // Memory returns the expected peak of a process that runs a scenario once, in bytes. It needs no drawn flows.
 func Memory(s *scenario.Scenario) int64 {
 	ring := s.RingMessages()
-	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount()-ring)*flowMemory +
-		int64(ring)*ringMemory + int64(min(ring, values))*valuesMemory
+	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount()-ring)*scenario.FlowMemory +
+		int64(ring)*scenario.RingMemory + int64(min(ring, values))*valuesMemory
 	for i := range s.Workloads {
 		if g := s.Workloads[i].Graph; g != nil {
-			bytes += int64(len(g.Messages)) * messageMemory
+			bytes += int64(len(g.Messages)) * (scenario.MessageMemory - scenario.FlowMemory)
 		}
 	}
 	return bytes
