@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 # What the pipelines hang on: the devices, and for kernels without TCX the hook and the classifier.
 # A test of live fabrics has a classifier and an action of its own, one has the metrics tell root from other users (sock_diag), some
 # have images and overlays on nodes.
-read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth sch_ingress cls_bpf cls_u32 act_mirred tcp_diag overlay}"
+read -ra modules <<<"${PAUSENET_KERNELS_MODULES-veth tun sch_ingress cls_bpf cls_u32 act_mirred tcp_diag overlay}"
 
 # What tests of live fabrics run in hosts.
 programs=(ping ip tc sh bash cat getent ldd sleep setsid true chown chroot date grep gzip hostname ls mkdir mknod mount nice nsenter rm stat tar touch uname unshare)
@@ -86,7 +86,7 @@ binaries() {
 	mkdir -p "$image/mnt"
 	local package name list="$image/tests/list"
 	printf 'doctor\t/tmp\t/bin/pausenet doctor\n' >"$list"
-	for package in ebpf orchestrator/{engine,kernel,kernel/doctor,live} experiments/live orchestrator/pidns; do
+	for package in ebpf orchestrator/{engine,kernel,kernel/doctor,wallclock} experiments/live orchestrator/pidns; do
 		name=${package//\//-}
 		go test -c -trimpath -o "$image/tests/$name.test" "./$package"
 		mkdir -p "$image/tests/$name"
