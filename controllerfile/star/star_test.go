@@ -220,6 +220,11 @@ func mistakes() []mistake {
 			"x.star:7:5: in on_ack: the call has taken 100000 steps",
 		},
 		{
+			"an endless loop in another",
+			onAck("while True:", "    while True:", "        pass"),
+			"x.star:7:9: in on_ack: the call has taken 100000 steps",
+		},
+		{
 			"an endless loop that calls",
 			start + "def f(x):\n    return x\ndef on_ack(flow, ack):\n    for i in [1, 2]:\n        while True:\n            f(i)\n",
 			"x.star:9:9: in on_ack: the call has taken 100000 steps",
@@ -495,12 +500,14 @@ func TestMeter(t *testing.T) {
 		c.OnNak(now)
 	}
 	meter.FreeSteps = 100
+	calls, steps = 0, 0
 	defer func() {
 		e, ok := recover().(*controllerfile.Error)
 		if !ok || !strings.Contains(e.Error(), "x.star: the calls of a flow have taken more than 10000 steps in all beyond 100 for each call") {
 			t.Errorf("%v", e)
 		}
-		if each := steps / uint64(calls); calls < 3 || each < 300 || each > 3000 {
+		each := steps / uint64(calls)
+		if each < 300 || each > 3000 || calls != int(meter.MostSteps/(each-meter.FreeSteps))+1 {
 			t.Errorf("%d calls, %d steps", calls, steps)
 		}
 	}()

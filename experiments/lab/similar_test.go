@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -79,6 +80,13 @@ func TestSimilar(t *testing.T) {
 	}
 	if got != "anna-bert anna-dora= bert-dora cleo-emil anna-emil bert-emil dora-emil " {
 		t.Errorf("%s", got)
+	}
+	e := pair(t)
+	e.Files = fstest.MapFS{"start/control.star": &fstest.MapFile{Data: []byte(aimd)}}
+	for _, p := range Similar(e, found) {
+		if p.A == "anna" || p.B == "bert" {
+			t.Errorf("%s and %s are alike in what all start with: %v", p.A, p.B, p.Share)
+		}
 	}
 }
 

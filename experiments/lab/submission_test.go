@@ -148,6 +148,7 @@ func TestHints(t *testing.T) {
 		for i := range e.Checks {
 			e.Checks[i].Hint = "hint " + e.Checks[i].Title
 		}
+		e.Checks[2].Chained = true
 		g := gradeWith(t, e, folder, Options{})
 		for _, o := range g.Checks {
 			hints += o.Hint + ";"
@@ -159,6 +160,7 @@ func TestHints(t *testing.T) {
 		{init + "(\n", ";;;"},
 		{init + "\ndef on_ack(flow, ack):\n    flow.rate = -1\n", "hint Trusted;;;"},
 		{init + " / 100\ndef on_ack(flow, ack):\n    for i in range(50):\n        flow.rate = flow.rate\n", ";hint Quick;hint Short;"},
+		{init + " / 100\ndef on_ack(flow, ack):\n    pass\n", ";hint Quick;;"},
 	} {
 		write(c.text)
 		if got := hints(); got != c.want {
