@@ -54,9 +54,6 @@ up.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkRoot("live fabrics need root"); err != nil {
-				return err
-			}
 			out := onScreen(c.OutOrStdout())
 			if structured(format) {
 				out = io.Discard

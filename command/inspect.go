@@ -32,9 +32,6 @@ key "ended".`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeFabrics,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkRoot("live fabrics need root"); err != nil {
-				return err
-			}
 			names, err := live.Names()
 			if err != nil {
 				return &exitError{exitEnvironment, err}

@@ -41,7 +41,7 @@ func commands() []commandGroup {
 			newCheckCommand,
 			newCCCommand,
 		}},
-		{liveGroup, "Use live fabrics, on Linux as root:", liveCommands},
+		{liveGroup, "Use live fabrics, on Linux:", liveCommands},
 		{"more", "More:", []func() *cobra.Command{
 			newLabCommand,
 			newTrainCommand,

@@ -61,6 +61,9 @@ topology's file can give nodes files, images and start-up commands
 If standard input is not a terminal, the shell runs its lines, all of them,
 and the exit code is 1 if any fails.
 
+Without root, up creates a user namespace for the fabric, whose switches then
+run in this process (--plane wasm).
+
 With --detach the fabric stays in the background. shell, exec, inspect,
 capture, top, events and set use it from any terminal; down ends it.`,
 		Example: `  sudo pausenet up
@@ -84,8 +87,8 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.controller, "cc", "", "congestion controller of RDMA flows, by `name` (default: the scenario's first)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a key of the scenario: `path=value`; repeatable")
 	flags.Uint64Var(&f.seed, "seed", 1, "random `seed`")
-	flags.StringVar(&f.plane, "plane", plane.Kernel, "`plane` to run the switches' pipelines on: kernel (eBPF), or wasm "+
-		"(in this process, with a lower slow-down)")
+	flags.StringVar(&f.plane, "plane", plane.Kernel, "`plane` to run the switches' pipelines on: kernel (eBPF, needs "+
+		"root), or wasm (in this process, with a lower slow-down)")
 	flags.BoolVar(&f.detach, "detach", false, "keep the fabric in the background")
 	flags.BoolVar(&f.privileged, "privileged", false,
 		"give programs on nodes all capabilities of root: to mount, load BPF programs, enter namespaces")
@@ -102,14 +105,6 @@ func (f *upFlags) register(c *cobra.Command) {
 	completeWord(c, "cc", controllerWords)
 	completeFlag(c, "metrics", live.DefaultMetrics)
 	completeNothing(c, "name", "slowdown", "set", "seed")
-}
-
-// checkRoot returns an error with advice if this user is not root.
-func checkRoot(why string) error {
-	if os.Geteuid() != 0 {
-		return &exitError{exitEnvironment, fmt.Errorf("%s: run it with sudo", why)}
-	}
-	return nil
 }
 
 func (f *upFlags) run(c *cobra.Command, args []string) error {
@@ -147,8 +142,8 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := checkRoot("a live fabric needs root for namespaces and eBPF programs"); err != nil {
-		return err
+	if os.Geteuid() != 0 {
+		return f.inUserNamespace(c)
 	}
 	if f.detach && os.Getenv(detachedVariable) == "" {
 		return detach(onScreen(c.OutOrStdout()), f.name)

@@ -152,6 +152,9 @@ func noneUp() error {
 	if all := AllEnded(); len(all) > 0 {
 		return fmt.Errorf("%w: no fabric is up; %v", ErrNone, all[0])
 	}
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: you have no fabric that is up (bring one up with \"pausenet up\"; for root's use sudo)", ErrNone)
+	}
 	return fmt.Errorf("%w: no fabric is up (bring one up with \"sudo pausenet up\")", ErrNone)
 }
 

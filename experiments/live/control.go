@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,8 +25,48 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Folder holds the fabrics' sockets. Only root can access it.
-const Folder = "/run/pausenet"
+// Folder holds the sockets and records of this user's fabrics; nobody else can access it. That of root is /run/pausenet.
+var Folder = ownFolder()
+
+// ownFolder returns /run/pausenet for root. Other users, also if they are root in a user namespace of their own, have a
+// folder in $XDG_RUNTIME_DIR or /tmp.
+func ownFolder() string {
+	if os.Geteuid() == 0 && unix.Access("/run", unix.W_OK) == nil {
+		return "/run/pausenet"
+	}
+	if run := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) && unix.Access(run, unix.W_OK) == nil {
+		return filepath.Join(run, "pausenet")
+	}
+	return fmt.Sprintf("/tmp/pausenet-%d", machineUser())
+}
+
+// machineUser returns the number that this user has outside of the process's user namespace.
+func machineUser() int {
+	own := os.Geteuid()
+	data, _ := os.ReadFile("/proc/self/uid_map")
+	for line := range strings.Lines(string(data)) {
+		var inside, outside, size int
+		if _, err := fmt.Sscan(line, &inside, &outside, &size); err == nil && inside <= own && own < inside+size {
+			return outside + own - inside
+		}
+	}
+	return own
+}
+
+// makeFolder creates Folder. In /tmp somebody else may have created it first.
+func makeFolder() error {
+	if err := os.MkdirAll(Folder, 0o700); err != nil {
+		return err
+	}
+	var is unix.Stat_t
+	if err := unix.Lstat(Folder, &is); err != nil {
+		return err
+	}
+	if is.Mode&unix.S_IFMT != unix.S_IFDIR || int(is.Uid) != os.Geteuid() || is.Mode&0o077 != 0 {
+		return fmt.Errorf("%s is not a folder that only you can access: remove it, or set XDG_RUNTIME_DIR", Folder)
+	}
+	return nil
+}
 
 // maxRequest limits a request, a line of JSON, in bytes.
 const maxRequest = 1 << 16

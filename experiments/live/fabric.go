@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -97,7 +96,7 @@ type Fabric struct {
 func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	start := time.Now()
 	plan := made.Scenario.Topology
-	if err := os.MkdirAll(Folder, 0o700); err != nil { // before any node hides it
+	if err := makeFolder(); err != nil { // before any node hides it
 		return nil, &runner.EnvironmentError{Err: fmt.Errorf("create the sockets' folder: %w", err)}
 	}
 	programs, err := pidns.New()

@@ -86,15 +86,13 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		}
 	}()
 	start := time.Now()
-	f.pipelines, err = kernel.Load(fill.Sizes(plan, o.Features))
-	if err != nil {
-		return f, err
+	if !o.inProcess {
+		if f.pipelines, err = kernel.Load(fill.Sizes(plan, o.Features)); err != nil {
+			return f, err
+		}
+		f.ingress, f.egress, f.end, f.enter = f.pipelines.Ingress, f.pipelines.Egress, f.pipelines.End, f.pipelines.Entry
 	}
-	f.ingress, f.egress, f.end, f.enter = f.pipelines.Ingress, f.pipelines.Egress, f.pipelines.End, f.pipelines.Entry
-	switch {
-	case o.inProcess:
-		f.ingress, f.egress = nil, nil
-	case o.bare != nil:
+	if o.bare != nil {
 		f.ingress, f.egress, f.enter = o.bare.Ingress, o.bare.Egress, o.bare.Entry
 	}
 	f.Timing.Load = time.Since(start)
@@ -120,8 +118,10 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		if f.entry != nil && !f.live {
 			f.egress = nil
 		}
-		if err := f.attachAll(o.Hooks); err != nil {
-			return err
+		if !o.inProcess {
+			if err := f.attachAll(o.Hooks); err != nil {
+				return err
+			}
 		}
 		lap(&f.Timing.Attach)
 		return nil
@@ -129,7 +129,9 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 	if err != nil {
 		return f, err
 	}
-	fill.Plan(plan, &f.pipelines.State)
+	if f.pipelines != nil {
+		fill.Plan(plan, &f.pipelines.State)
+	}
 	f.Timing.Total = time.Since(start)
 	return f, nil
 }

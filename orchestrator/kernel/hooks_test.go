@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -92,11 +93,19 @@ func TestEntryIsNoProgram(t *testing.T) {
 	defer p.Close()
 	needEntry(t, p)
 	p.pass.InPort = 0
-	if err := p.fabric.entry.put(make([]byte, wire.MinFrame)); err != nil {
+	sent := bytes.Repeat([]byte{0xab}, wire.MinFrame)
+	if err := p.fabric.entry.put(sent); err != nil {
 		t.Fatal(err)
 	}
-	if p.pass.Done != 1 || p.Waiting() {
-		t.Errorf("%d passes, want 1; a frame of a program waits: %t", p.pass.Done, p.Waiting())
+	if p.pass.Done != 1 {
+		t.Errorf("%d passes, want 1", p.pass.Done)
+	}
+	// A host's own kernel may have sent a frame, such as a report of its multicast groups.
+	for f, ok := p.Receive(); ok; f, ok = p.Receive() {
+		if bytes.Contains(f.Data, sent[wire.MinFrame/2:]) {
+			t.Errorf("the ring has the frame of the entry: %x", f.Data)
+		}
+		p.Release()
 	}
 }
 

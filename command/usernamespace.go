@@ -1,0 +1,71 @@
+//go:build linux
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+)
+
+// inUserNamespace runs this command again in a user namespace of its own, for users who are not root: they are root
+// there, over namespaces and interfaces that they create. The kernel loads no eBPF programs from there, so the switches
+// run in the fabric's process.
+func (f *upFlags) inUserNamespace(c *cobra.Command) error {
+	const advice = "run it with sudo"
+	switch {
+	case c.Flags().Changed("plane") && f.plane == plane.Kernel:
+		return &exitError{exitEnvironment, errors.New(
+			"--plane kernel needs root for eBPF programs: " + advice + ", or leave --plane out (the switches then run in this process)")}
+	case f.nat:
+		return &exitError{exitEnvironment, errors.New("--nat needs root for the machine's routes and firewall: " + advice)}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	again := exec.Command(path, append(os.Args[1:], "--plane="+plane.Wasm)...)
+	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGTERM, // of this thread
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// The terminal sends its signals to both processes; others are passed on.
+	passed := make(chan os.Signal, 4)
+	signal.Notify(passed, os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(passed)
+	if err := again.Start(); err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("a live fabric needs root, or user namespaces, which are not "+
+			"allowed here (%w): %s, or allow them (sysctl user.max_user_namespaces, and on Ubuntu "+
+			"kernel.apparmor_restrict_unprivileged_userns=0)", err, advice)}
+	}
+	go func() {
+		for s := range passed {
+			if s == syscall.SIGTERM || s == syscall.SIGHUP {
+				_ = again.Process.Signal(s)
+			}
+		}
+	}()
+	err = again.Wait()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		code := ended.ExitCode()
+		if code < 0 {
+			return &exitError{exitVerdict, fmt.Errorf("the fabric's process: %w", err)}
+		}
+		os.Exit(code) // it has said why
+	}
+	return err
+}
