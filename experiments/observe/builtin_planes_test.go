@@ -32,25 +32,29 @@ const (
 // built-in covers, as testdata/mechanisms.txt shows: the second flow of convergence-2 (convergence-8), and the end of
 // the storm in allreduce-storm (pfc-storm).
 var planesCuts = map[string]vtime.Time{
-	"allreduce-16":    500 * vtime.Microsecond,
-	"allreduce-storm": 3 * vtime.Millisecond,
-	"convergence-2":   5 * vtime.Millisecond,
-	"dcon-interval":   2 * vtime.Millisecond,
-	"dcon-qcnm":       hugeUntil, // dcon-websearch's variants
-	"dcon-size":       2 * vtime.Millisecond,
-	"dcon-window":     hugeUntil, // dcon-websearch's variants
-	"ecn-thresholds":  100 * vtime.Microsecond,
-	"load-balancing":  200 * vtime.Microsecond,
-	"lstm-incast":     3 * vtime.Millisecond,
-	"rails":           100 * vtime.Microsecond,
-	"rails-plain":     100 * vtime.Microsecond,
-	"rccc-incast":     vtime.Millisecond,
-	"spray-failure":   2500 * vtime.Microsecond,
-	"spray-reorder":   300 * vtime.Microsecond,
-	"tcd-multi":       3 * vtime.Millisecond,
-	"tcd-single":      3 * vtime.Millisecond,
-	"tcd-victims":     4 * vtime.Millisecond,
-	"trim-incast":     vtime.Millisecond,
+	"allreduce-16":       250 * vtime.Microsecond,
+	"allreduce-storm":    3 * vtime.Millisecond,
+	"convergence-2":      2 * vtime.Millisecond,
+	"dcon-burst":         22 * vtime.Millisecond,
+	"dcon-interval":      2 * vtime.Millisecond,
+	"dcon-qcnm":          hugeUntil, // dcon-websearch's variants
+	"dcon-size":          2 * vtime.Millisecond,
+	"dcon-window":        hugeUntil, // dcon-websearch's variants
+	"ecn-thresholds":     100 * vtime.Microsecond,
+	"load-balancing":     200 * vtime.Microsecond,
+	"lstm-incast":        1500 * vtime.Microsecond,
+	"lstm-fattree":       150 * vtime.Microsecond,
+	"rails":              100 * vtime.Microsecond,
+	"rails-plain":        100 * vtime.Microsecond,
+	"rccc-incast":        vtime.Millisecond,
+	"spray-failure":      2500 * vtime.Microsecond,
+	"spray-reorder":      300 * vtime.Microsecond,
+	"tcd-fattree":        150 * vtime.Microsecond,
+	"tcd-fattree-hadoop": 150 * vtime.Microsecond,
+	"tcd-multi":          3 * vtime.Millisecond,
+	"tcd-single":         3 * vtime.Millisecond,
+	"tcd-victims":        4 * vtime.Millisecond,
+	"trim-incast":        vtime.Millisecond,
 }
 
 // TestBuiltinsOnBothPlanes compares the runs of every built-in scenario on both planes, under each of its controllers,
