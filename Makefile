@@ -46,8 +46,9 @@ run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-bur
 	bin/pausenet run dcon-burst
 
 # Packages that take longest, longest first: one that starts last keeps a single processor busy.
-SLOW_PACKAGES = $(addprefix ./,command experiments/observe experiments/runner playground/site experiments/live experiments/lab \
-	experiments/train test/fingerprints orchestrator/engine internal/planefuzz ebpf test/reference experiments/sweep/cluster)
+SLOW_PACKAGES = $(addprefix ./,command experiments/observe experiments/runner experiments/live playground/site experiments/train \
+	orchestrator/wallclock experiments/sweep/cluster test/fingerprints experiments/lab orchestrator/engine internal/planefuzz ebpf \
+	experiments/pages/report experiments/sweep experiments/pages/view test/reference experiments/suite command/shell orchestrator/kernel)
 # go test ends a package after ten minutes, which a busy machine may take for whole scenarios.
 RUN_TESTS = $(GO) run ./test/run $(GO) test -timeout 40m
 
@@ -68,11 +69,13 @@ endif
 reference: ## compare with public simulators and closed forms, and write the tables of docs/validation.md
 	$(GO) test ./test/reference -count=1 -update
 
+# A program under the race detector sleeps for a second when it ends, unless told otherwise, and the tests start hundreds of programs.
+RACE_ENVIRONMENT = GORACE=atexit_sleep_ms=50 CGO_ENABLED=1
 # -short: without the tests of whole scenarios on one goroutine (testenv.WholeScenario), which `make test` runs.
 .PHONY: race
 race: ## run the tests of the packages with goroutines under the race detector (needs gcc)
-	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -timeout 40m $(RACE_PACKAGES)
-	CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -short -race -run Worker ./orchestrator/engine
+	$(RACE_ENVIRONMENT) $(RUN_TESTS) $(TESTFLAGS) -short -race $(filter $(RACE_PACKAGES),$(addsuffix /,$(SLOW_PACKAGES))) $(RACE_PACKAGES)
+	$(RACE_ENVIRONMENT) $(GO) test $(TESTFLAGS) -short -race -run Worker ./orchestrator/engine
 
 .PHONY: fmt
 fmt: ## format the Go files
