@@ -62,7 +62,7 @@ func newPair(t testing.TB, c func(*Settings)) *pair {
 		c(&s)
 	}
 	p := &pair{TB: t, pool: frame.NewPool(1200), armed: map[*Sender]vtime.Time{}}
-	p.from, p.to = NewNIC(&s, p, mtu, lineBytes), NewNIC(&s, p, mtu, lineBytes)
+	p.from, p.to = NewNIC(&s, p, mtu, lineBytes, new(Scratch)), NewNIC(&s, p, mtu, lineBytes, new(Scratch))
 	return p
 }
 

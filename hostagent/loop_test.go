@@ -120,7 +120,7 @@ func newLoop(t testing.TB, name string) *loop {
 		lastCNM: longAgo, resumed: longAgo, red: 1,
 	}
 	l.pool.HeadersOnly(spec.Needs.INT)
-	l.from, l.to = NewNIC(&s, l, mtu, lineBytes), NewNIC(&s, l, mtu, lineBytes)
+	l.from, l.to = NewNIC(&s, l, mtu, lineBytes, new(Scratch)), NewNIC(&s, l, mtu, lineBytes, new(Scratch))
 	l.from.HeadersOnly, l.to.HeadersOnly = true, true
 	l.to.Rate = line // of its own port: the narrow one is on the way
 	// 18 us there, 18 back, two serialisations of a packet and none of an ACK.

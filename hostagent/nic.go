@@ -55,9 +55,7 @@ type NIC struct {
 	// flow.
 	calling int32
 
-	packet wire.Packet   // the current packet; passing it to the Recorder would move it to the heap
-	sample cc.Sample     // sample of the current packet
-	hops   []wire.INTHop // telemetry of the current packet
+	*Scratch
 
 	// HeadersOnly makes frames carry neither payload nor ICRC. Otherwise frames with a wrong ICRC are discarded.
 	HeadersOnly bool
@@ -74,6 +72,13 @@ type NIC struct {
 	Recorder Recorder
 
 	Counters
+}
+
+// Scratch holds what a NIC needs only while it handles a packet. NICs that one worker drives at a time may share it.
+type Scratch struct {
+	packet wire.Packet   // the current packet; passing it to the Recorder would move it to the heap
+	sample cc.Sample     // sample of the current packet
+	hops   []wire.INTHop // telemetry of the current packet
 }
 
 // Counters holds a NIC's totals over the run.
@@ -104,8 +109,8 @@ type Counters struct {
 
 // NewNIC returns a host's NIC. mtu is the payload of a full packet; lineBytes returns the line time of a frame of n
 // bytes, in bytes.
-func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(n int) int64) *NIC {
-	return &NIC{settings: settings, clock: clock, mtu: mtu, lineBytes: lineBytes}
+func NewNIC(settings *Settings, clock Clock, mtu int, lineBytes func(n int) int64, scratch *Scratch) *NIC {
+	return &NIC{settings: settings, clock: clock, mtu: mtu, lineBytes: lineBytes, Scratch: scratch}
 }
 
 // Dequeue returns the next frame that may leave at now, given the priorities that are OFF. Without one it returns the

@@ -71,7 +71,7 @@ func newLink(t failer, seed uint64, change func(*hostagent.Settings)) *link {
 		random: rand.New(rand.NewPCG(seed, 1)),
 	}
 	for i := range l.nics {
-		l.nics[i] = hostagent.NewNIC(&s, l, mtu, lineBytes)
+		l.nics[i] = hostagent.NewNIC(&s, l, mtu, lineBytes, new(hostagent.Scratch))
 	}
 	return l
 }

@@ -98,7 +98,8 @@ func New(c Config) (*Engine, error) {
 		e.newProcessors()
 	}
 	for _, id := range plan.Interfaces {
-		n := hostagent.NewNIC(c.Hosts, e.partitions[e.ports[id].partition], plan.MTU, plan.Framing.LineBytes)
+		p := e.partitions[e.ports[id].partition]
+		n := hostagent.NewNIC(c.Hosts, p, plan.MTU, plan.Framing.LineBytes, &p.scratch)
 		if c.Tracer != nil {
 			n.Recorder = c.Tracer.NIC(len(e.nics))
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine/calendar"
 	"github.com/pausenet/pausenet/orchestrator/engine/fingerprint"
 	"github.com/pausenet/pausenet/topologies"
@@ -58,6 +59,7 @@ type partitionState struct {
 	slots     []int32 // free slots of messages that its hosts send
 	nextChunk int32   // place in messageSlots.chunks for its next chunk
 	hash      fingerprint.Hash
+	scratch   hostagent.Scratch // of its NICs
 
 	overruns map[overrun]*Violation
 	_        [4]int64 // keeps two partitions out of one cache line
