@@ -3,6 +3,7 @@
 package command
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,19 +20,36 @@ import (
 )
 
 func newExecCommand() *cobra.Command {
-	var fabric string
+	var fabric, up string
 	c := &cobra.Command{
 		Use:   "exec [flags] NODE COMMAND...",
 		Short: "Run a program on a node of a live fabric",
 		Long: `Run a program in the namespaces of a node, where the names of the fabric's
 hosts resolve. All words after NODE belong to the program, its flags too. The
 exit code is the program's; 128 plus the signal's number if a signal ended it; 1
-if the fabric ended. SIGTERM is passed on to the program.`,
+if the fabric ended. SIGTERM is passed on to the program.
+
+With --up a fabric comes up for this program, and ends with it. Then the exit
+code is 1, too, if the program ended with 0 but the fabric's checks failed. So
+a test of an RDMA program is one line of a CI job. It needs no root.`,
 		Example: `  sudo pausenet exec h1 ping -c 3 h2
-  sudo pausenet exec --fabric lab h1 bash`,
+  sudo pausenet exec --fabric lab h1 bash
+  pausenet exec --up small h1 sh -c 'pausenet exec h2 rping -s -C 3 &
+      sleep 1; rping -c -C 3 -a h2'`,
 		Args:              programArguments,
 		ValidArgsFunction: completeNodes(&fabric, false),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if c.Flags().Changed("up") {
+				if c.Flags().Changed("fabric") {
+					return badInput(errors.New("--up and --fabric: use only one of them"))
+				}
+				fabric = fmt.Sprintf("exec-%d", os.Getpid())
+				end, err := upFor(c, fabric, up)
+				if err != nil {
+					return err
+				}
+				defer func() { err = end(err) }()
+			}
 			client, err := dial(fabric)
 			if err != nil {
 				return err
@@ -49,7 +68,57 @@ if the fabric ended. SIGTERM is passed on to the program.`,
 	}
 	c.Flags().SetInterspersed(false)
 	fabricFlag(c, &fabric)
+	c.Flags().StringVar(&up, "up", "", "bring up this `topology` or scenario for the program, as up does")
+	completeBy(c, "up", completeSubjects)
 	return c
+}
+
+// upFor brings a fabric up in a process of its own, which ends with this one, even if this one is killed. end ends it: it
+// prints the fabric's verdict, and returns err, or else the error of a failed verdict.
+func upFor(c *cobra.Command, name, subject string) (end func(err error) error, err error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	fabric := exec.Command(path, "up", "--name", name, "--", subject)
+	fabric.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are for the program
+	open, err := fabric.StdinPipe()                          // its end is the fabric's end
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	var printed bytes.Buffer
+	fabric.Stdout, fabric.Stderr = &printed, c.ErrOrStderr()
+	if err := fabric.Start(); err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	over := make(chan struct{})
+	go func() {
+		_ = fabric.Wait()
+		close(over)
+	}()
+	end = func(err error) error {
+		open.Close()
+		<-over
+		_, _ = c.ErrOrStderr().Write(printed.Bytes())
+		if code := fabric.ProcessState.ExitCode(); err == nil && code != 0 {
+			return &exitError{max(code, exitVerdict), errors.New("the program ended with 0, but the fabric's checks failed")}
+		}
+		return err
+	}
+	for {
+		client, err := attached.Dial(name)
+		if err == nil {
+			return end, client.Close()
+		}
+		if !errors.Is(err, attached.ErrNone) {
+			return nil, end(clientError(err, exitEnvironment))
+		}
+		select {
+		case <-over:
+			return nil, &exitError{max(fabric.ProcessState.ExitCode(), exitVerdict), errors.New("the fabric did not come up")}
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // programOf returns the program and its arguments: the arguments of exec after the node and an optional --.

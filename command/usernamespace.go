@@ -32,7 +32,8 @@ func (f *upFlags) inUserNamespace(c *cobra.Command) error {
 	if err != nil {
 		return &exitError{exitEnvironment, err}
 	}
-	again := exec.Command(path, append(os.Args[1:], "--plane="+plane.Wasm)...)
+	again := exec.Command(path, os.Args[1:]...)
+	again.Env = append(os.Environ(), variableOf("plane")+"="+plane.Wasm)
 	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
 	again.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
