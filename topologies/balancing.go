@@ -45,14 +45,14 @@ const (
 // orchestrator/engine/fill/balancing.go.
 var BalancingModes = []struct {
 	Name, Doc string
-	// Hashes means that a flow keeps the port that a hash of its packets selects. In other modes, the packets of a flow
+	// KeepsPath means that a flow keeps the port that a hash of its packets selects. In other modes, the packets of a flow
 	// may take several paths.
-	Hashes bool
+	KeepsPath bool
 	// Uses lists the keys of load_balancing that have an effect; "gap by flowlet": the gap has one with ByFlowlet.
 	Uses []string
 }{
 	BalanceECMP: {
-		Name: "ecmp", Doc: "by a hash, so a flow keeps its path", Hashes: true, Uses: []string{"seed", "fields"},
+		Name: "ecmp", Doc: "by a hash, so a flow keeps its path", KeepsPath: true, Uses: []string{"seed", "fields"},
 	},
 	BalanceFlowlet: {Name: "flowlet", Doc: "at random for each flowlet", Uses: []string{"gap"}},
 	BalanceSpray:   {Name: "spray", Doc: "anew for each packet", Uses: []string{"order"}},
@@ -90,8 +90,8 @@ func (b *Balancing) Uses(key string) bool {
 	})
 }
 
-// Hashes reports whether a flow keeps the port that a hash of its packets selects.
-func (b *Balancing) Hashes() bool { return BalancingModes[b.Mode].Hashes }
+// KeepsPath reports whether a flow keeps the port that a hash of its packets selects.
+func (b *Balancing) KeepsPath() bool { return BalancingModes[b.Mode].KeepsPath }
 
 // Other reports whether the mode chooses by the other value of its parameter: by some fields, in turn, by flowlet.
 func (b *Balancing) Other() bool {
@@ -100,7 +100,7 @@ func (b *Balancing) Other() bool {
 
 // ByPacket reports whether each packet may take another port than the previous one. It returns true for each mode that
 // neither hashes nor has flowlets.
-func (b *Balancing) ByPacket() bool { return !b.Hashes() && !b.Uses("gap") }
+func (b *Balancing) ByPacket() bool { return !b.KeepsPath() && !b.Uses("gap") }
 
 // Remembers reports whether a switch keeps state of flowlets or of round robin.
 func (b *Balancing) Remembers() bool { return b.Uses("gap") || b.Uses("order") && b.RoundRobin }
@@ -148,7 +148,7 @@ func (p *Plan) WithHosts(ip wire.Version, spread bool) *Plan {
 
 // Moving reports whether the packets of a flow may take several paths, individually or by flowlet. Functions that
 // return one path then return one of these, and Ways returns all ports.
-func (p *Plan) Moving() bool { return p.Spread || !p.Balancing.Hashes() }
+func (p *Plan) Moving() bool { return p.Spread || !p.Balancing.KeepsPath() }
 
 // Choices returns the maximum number of ports at which load balancing chooses on a path: those of its switches, except
 // the last.

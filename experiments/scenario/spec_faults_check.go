@@ -75,7 +75,7 @@ func (d *decoder) repairs(host *yamlspec.Value, balancing *topologies.Balancing)
 		loses = loses || d.s.Variants[i].Switch != nil && drops(d.s.Variants[i].Switch)
 	}
 	refuses := func(b *topologies.Balancing, h *hostagent.Settings) bool {
-		return h.Recovery == hostagent.GoBackN && (!b.Hashes() || h.Spreads())
+		return h.Recovery == hostagent.GoBackN && (!b.KeepsPath() || h.Spreads())
 	}
 	// never rejects a timeout of 0 that the user has set.
 	never := func(v *yamlspec.Value, loses bool) {

@@ -32,7 +32,7 @@ func (w *warner) balancing() {
 	}
 	if w.s.Host.Spreads() {
 		switch {
-		case !b.Hashes():
+		case !b.KeepsPath():
 			w.warn("host.entropy %v has no effect: switches choose paths by load_balancing.mode %v instead of a hash",
 				w.s.Host.Entropy, b.Mode)
 		case b.Fields != topologies.HashFiveTuple && b.Fields != topologies.HashPorts:

@@ -94,7 +94,7 @@ func (c *testCase) drawJob(d chooser) {
 // retransmits them.
 func (c *testCase) waitsForEver() bool {
 	return c.Host.RetransmitTimeout == 0 && c.Host.Recovery == hostagent.GoBackN &&
-		(!c.Balancing.Hashes() || c.Host.Spreads())
+		(!c.Balancing.KeepsPath() || c.Host.Spreads())
 }
 
 // balance leaves load balancing out that the congestion controls do not go with.

@@ -241,7 +241,7 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	if s.Host.Recovery == hostagent.SelectiveRepeat { // which has a window
 		sets = append(sets, "host.selective.bdp_cap=0B")
 	}
-	if !s.Topology.Balancing.Hashes() { // the flows have fixed paths
+	if !s.Topology.Balancing.KeepsPath() { // the flows have fixed paths
 		sets = append(sets, "switch.load_balancing.mode=ecmp")
 	}
 	if s.Host.Entropy != 0 {

@@ -23,7 +23,7 @@ func Choice(t *ebpf.SwitchState, plan *topologies.Plan, index int) {
 	b := &plan.Balancing
 	t.EcmpSeed, t.FlowletGap, t.HashFields = paths.Seed(plan, index), uint64(b.Gap), paths.Fields(b)
 	switch {
-	case plan.Hash == topologies.HashHPCC && b.Hashes():
+	case plan.Hash == topologies.HashHPCC && b.Mode == topologies.BalanceECMP:
 		t.Choice = ebpf.ChoiceHPCC
 	case b.Other():
 		t.Choice = choices[b.Mode].other
@@ -37,7 +37,7 @@ func CheckBalancing(plan *topologies.Plan, b *topologies.Balancing) error {
 	if plan == nil {
 		return nil
 	}
-	if plan.Hash == topologies.HashHPCC && (!b.Hashes() || b.Seed != topologies.OwnSeed ||
+	if plan.Hash == topologies.HashHPCC && (b.Mode != topologies.BalanceECMP || b.Seed != topologies.OwnSeed ||
 		b.Fields != topologies.HashFiveTuple) {
 		return schema.Errorf("load_balancing", "has no effect with routing.hash: hpcc: remove one of the two")
 	}

@@ -127,7 +127,7 @@ func Seed(plan *topologies.Plan, sw int) uint32 {
 	if plan.Hash == topologies.HashHPCC {
 		return uint32(plan.Switch[sw])
 	}
-	if b := &plan.Balancing; b.Hashes() && b.Seed != topologies.OwnSeed {
+	if b := &plan.Balancing; b.Uses("seed") && b.Seed != topologies.OwnSeed {
 		return uint32(b.Seed)
 	}
 	return ownSeed(sw)
@@ -139,7 +139,7 @@ func ownSeed(sw int) uint32 { return uint32(splitmix.At(uint64(sw)+1, 0) >> 32) 
 
 // Fields returns the fields that switches hash, in the pipelines' form; 0: the whole 5-tuple.
 func Fields(b *topologies.Balancing) uint32 {
-	if !b.Hashes() {
+	if !b.Uses("fields") {
 		return 0
 	}
 	return hashFields[b.Fields]
