@@ -78,7 +78,7 @@ func Switch(s *switchagent.Settings, b *topologies.Balancing) keys.Table {
 			"`alpha` and `headroom` are for a port of this rate, and scale with the rate of other ports (alpha up " +
 				"to 1), as in HPCC's simulator"),
 		keys.Integer("pfc.quanta", &pfc.Quanta).Between("1", "65535").Runtime().Means(
-			"pause time of a PAUSE frame, in units of 512 bit times; the frame is repeated after half of it"),
+			"pause time of a PAUSE frame, in units of 512 bit times; PAUSE is refreshed after half of it"),
 		keys.GroupOf("pfc.watchdog", &keys.Group{Works: dog.On, Viewed: dog.On, Off: noWatchdog, On: sonicWatchdog}).
 			Runtime().Means(
 			"ends PFC storms: `{detect: 200ms, restore: 200ms, action: drop}` " +

@@ -38,7 +38,7 @@ func (w *worker) handle(ev event) error {
 		return p.receiver().drain(w, p)
 	case eventReceiverPause:
 		p := &w.ports[ev.ID]
-		return p.receiver().renewPause(w, p)
+		return p.receiver().refreshPause(w, p)
 	case eventPFCStorm:
 		p := &w.ports[ev.ID]
 		return p.fault.storm.send(w, p)

@@ -23,11 +23,11 @@ const (
 	eventTimer                          // flow ID's controller timer
 	eventReport                         // flow ID's receiver's timer
 	eventStart                          // flow ID starts
-	eventRefresh                        // renew the PAUSE of (port, priority) ID
+	eventRefresh                        // refresh the PAUSE of (port, priority) ID
 	eventCredit                         // port ID's credit messages are due
 	eventWatch                          // the watchdog's timer of the queue (port, priority) ID
 	eventDrain                          // the slow receiver at port ID takes its first frame
-	eventReceiverPause                  // renew the slow receiver's PAUSE
+	eventReceiverPause                  // refresh the slow receiver's PAUSE
 	eventPFCStorm                       // port ID sends the next PAUSEs of an injected PFC storm
 	eventHostStack                      // a host stack's frame reaches the NIC at port ID
 	eventOperation                      // operation ID, which computes, ends

@@ -220,8 +220,8 @@ func (c *cbfc) linkUp(w *worker, ends [2]*port) error {
 	return nil
 }
 
-// renew does nothing: the next message announces everything.
-func (c *cbfc) renew(*worker, *port) error { return nil }
+// refreshPeer does nothing: the next message announces everything.
+func (c *cbfc) refreshPeer(*worker, *port) error { return nil }
 
 // lost restarts the timers: the port's record of its peer's state is wrong.
 func (c *cbfc) lost(w *worker, p *port, _ *frame.Frame) {

@@ -78,14 +78,14 @@ func (c pfc) linkUp(w *worker, ends [2]*port) error {
 			pausing |= w.state.Ports[p.id].Class[i].Pausing << i
 		}
 		p.fault.losePause(p, w.now, w.now, pausing)
-		if err := c.renew(w, p); err != nil {
+		if err := c.refreshPeer(w, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c pfc) renew(w *worker, p *port) error {
+func (c pfc) refreshPeer(w *worker, p *port) error {
 	if p.fault != nil && p.fault.down {
 		return nil
 	}

@@ -121,8 +121,8 @@ func (*receiver) resumePeer(w *worker, p *port) {
 	w.queuePFC(p, w.pfcAt(p).Priorities, wire.Resume, PauseReceiver)
 }
 
-// renewPause refreshes a slow receiver's PAUSE. A nil r means that the NIC is healthy now.
-func (r *receiver) renewPause(w *worker, p *port) error {
+// refreshPause refreshes a slow receiver's PAUSE. A nil r means that the NIC is healthy now.
+func (r *receiver) refreshPause(w *worker, p *port) error {
 	if r == nil || !r.pausing || r.pauseAt != w.now {
 		return nil
 	}

@@ -181,7 +181,7 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	return nil
 }
 
-// SetRate changes the rate of a port. A frame that is being sent ends at the old rate. PAUSEs in force are renewed, as
+// SetRate changes the rate of a port. A frame that is being sent ends at the old rate. PAUSEs in force are refreshed, as
 // their quanta depend on the rate.
 func (e *Engine) SetRate(port int, rate units.Rate) error {
 	if rate < units.Mbps || rate > 10*units.Tbps {
@@ -195,5 +195,5 @@ func (e *Engine) SetRate(port int, rate units.Rate) error {
 	e.faultOf(p)
 	e.describeCable(p)
 	e.note(port, EventRate, "%v", rate)
-	return e.flowControl.renew(&e.worker, &e.ports[p.peer])
+	return e.flowControl.refreshPeer(&e.worker, &e.ports[p.peer])
 }

@@ -68,7 +68,7 @@ func (p *port) queueControl(f *frame.Frame) {
 // pausing holds the state of the PAUSEs of each priority of a port. Most ports never receive or send one.
 type pausing struct {
 	stopped   [switchagent.Priorities]vtime.Time // time until which it is paused by received frames
-	refreshAt [switchagent.Priorities]vtime.Time // time at which to renew a PAUSE; older refresh events are stale
+	refreshAt [switchagent.Priorities]vtime.Time // time at which to refresh a PAUSE; older refresh events are stale
 }
 
 // pausings returns the port's pausing record, which it creates on first use.
@@ -132,7 +132,7 @@ type receiver struct {
 	buffered int64      // their sizes, as switches count them
 	drained  vtime.Time // time at which the first frame of queue is removed; vtime.Never if queue is empty
 	pausing  bool
-	pauseAt  vtime.Time // time at which to renew PAUSE
+	pauseAt  vtime.Time // time at which to refresh PAUSE
 }
 
 // injectedStorm describes a PFC storm of a malfunctioning NIC: its port sends PAUSE regardless of its buffer.
