@@ -132,9 +132,13 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 	add("jct", 1.1).fixed = jobs
 	add("busbw", 1).fixed = jobs
 	add("exposed_share", 0.9)
-	add("fct_mean", 1).fixed = true
-	add("fct_p99", 1).fixed = !jobs
-	add("slowdown_p99", 1).fixed = !jobs
+	// Where all flows outlast the runs, nothing has an FCT: goodput and the median RTT take its place.
+	ends := slices.ContainsFunc(runs, func(s *measure.Summary) bool { return s.Flows.Completed > 0 || len(s.Jobs) > 0 })
+	if ends {
+		add("fct_mean", 1).fixed = true
+		add("fct_p99", 1).fixed = !jobs
+		add("slowdown_p99", 1).fixed = !jobs
+	}
 	tags := map[string]bool{}
 	for _, s := range runs {
 		for tag := range s.ByTag {
@@ -169,7 +173,10 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 			})
 		case !ended(tag):
 			m := measure.MetricByName("goodput")
-			all = append(all, candidate{label: m.Label + ", " + tag, weight: 1.1, ofTag: true, metric: m, of: ofTag(m)})
+			all = append(all, candidate{
+				label: m.Label + ", " + tag, weight: 1.1, ofTag: true, fixed: !ends && len(tags) <= mostTags, metric: m,
+				of: ofTag(m),
+			})
 			all = append(all, candidate{
 				label: "lowest goodput, " + tag, weight: 1.2, ofTag: true, metric: m,
 				of: func(s *measure.Summary) float64 {
@@ -196,6 +203,9 @@ func candidatesOf(runs []*measure.Summary) []candidate {
 		})
 	add("peak_egress", 0.75)
 	add("peak_ingress", 0.5)
+	if !ends {
+		add("rtt_p50", 1).fixed = true
+	}
 	add("rtt_p99", 0.6)
 	add("ecn_marks", 0.65)
 	add("cnps", 0.6)
