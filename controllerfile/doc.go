@@ -9,6 +9,7 @@
 //
 // Files:
 //
-//   - Programs, whatever their language: program.go; telemetry.go (INT without its wraps).
+//   - Programs, whatever their language: program.go; telemetry.go (INT without its wraps), ownclock.go (times since a
+//     flow's start).
 //   - Files: read.go, check.go, template.go.
 package controllerfile

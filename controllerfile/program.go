@@ -144,6 +144,9 @@ type Meter struct {
 	MostSteps uint64             // limit on the steps of all calls of a flow beyond FreeSteps each; 0 for none
 	FreeSteps uint64             // steps of a call that do not count towards MostSteps
 	Took      func(steps uint64) // called after each call of any flow, possibly concurrently
+	// OwnClock makes the times that a flow sees begin at its own start, so that no program can follow a timetable of
+	// the run.
+	OwnClock bool
 }
 
 // SetRate sets the rate, or returns why it is invalid.
@@ -281,7 +284,11 @@ func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 			return nil, err
 		}
 		flow.Answer().Metered = meter != nil
-		return &controller{Flow: flow, answer: flow.Answer(), shared: common, line: float64(env.LineRate)}, nil
+		c := &controller{Flow: flow, answer: flow.Answer(), shared: common, line: float64(env.LineRate)}
+		if meter != nil && meter.OwnClock {
+			return &ownClock{controller: c}, nil
+		}
+		return c, nil
 	})
 }
 
