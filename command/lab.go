@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ change, and checks with points and hints. No root and no network are needed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabCheckCommand(),
+	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabPredictCommand(), newLabCheckCommand(),
 		newLabGradeCommand(), newLabTeacherCommand(), newLabGradeOneCommand(), newLabGradebookCommand(), newLabTestCommand())
 	return c
 }
@@ -91,14 +92,22 @@ func completeExercise(c *cobra.Command) {
 }
 
 func newLabShowCommand() *cobra.Command {
+	var student string
 	c := &cobra.Command{
-		Use:     "show NAME|FOLDER",
-		Short:   "Print an exercise's text and checks",
-		Long:    `Print the text of an exercise, and what its checks require.`,
-		Example: `  pausenet lab show pfc`,
-		Args:    cobra.ExactArgs(1),
+		Use:   "show NAME|FOLDER",
+		Short: "Print an exercise's text, and what its checks require",
+		Long: `Print the text of an exercise, and what its checks require for all points and
+for none. FOLDER is an exercise's, or your own from "lab start", which also has
+your parameters.`,
+		Example: `  pausenet lab show pfc
+  pausenet lab show pfc --student anna`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			e, err := lab.Load(args[0])
+			name := args[0]
+			if of, who, err := lab.Started(name); err == nil && (of == name || !slices.Contains(lab.Names(), name)) {
+				name, student = of, cmp.Or(student, who)
+			}
+			e, err := lab.LoadFor(name, "", "", student)
 			if err != nil {
 				return badInput(err)
 			}
@@ -107,29 +116,43 @@ func newLabShowCommand() *cobra.Command {
 				return badInput(err)
 			}
 			w := people(c.OutOrStdout())
-			fmt.Fprintf(w, "%s\n\n%d minutes, %v points. Files to change: %s. A check takes about %v.\n\n",
+			fmt.Fprintf(w, "%s\n\n%d minutes, %v points. Files to hand in: %s. A check takes about %v.\n\n",
 				strings.TrimSpace(text), e.Minutes, e.Total(), strings.Join(e.Submitted(), ", "), e.CheckTime)
 			for i := range e.Checks {
-				fmt.Fprintf(w, "  %4v  %s\n", e.Checks[i].Points, e.Checks[i].Title)
+				required, with := e.Requirement(&e.Checks[i])
+				fmt.Fprintf(w, "  %4v  %s\n        %s\n", e.Checks[i].Points, e.Checks[i].Title, required)
+				if len(with) > 0 {
+					fmt.Fprintf(w, "        multiplied by: %s\n", strings.Join(with, "; "))
+				}
 			}
 			return nil
 		},
 	}
+	studentFlag(c, &student)
 	completeExercise(c)
 	return c
 }
 
+// studentFlag adds the flag with the student whose parameters an exercise has.
+func studentFlag(c *cobra.Command, student *string) {
+	c.Flags().StringVar(student, "student", "", "your `name`, as in your teacher's list: parameters are drawn by it")
+	completeNothing(c, "student")
+}
+
 func newLabStartCommand() *cobra.Command {
+	var student string
 	c := &cobra.Command{
 		Use:   "start NAME|FOLDER [INTO]",
 		Short: "Copy an exercise's files into a folder",
-		Long: `Copy the files that you change in an exercise into the folder INTO; the
-default is the exercise's name. Existing files are not overwritten.`,
-		Example: `  pausenet lab start pfc
-  pausenet lab start pfc my-solution`,
+		Long: `Copy the files that you change in an exercise, and its text, into the folder
+INTO; the default is the exercise's name. Existing files are not overwritten.
+Rates, sizes and times of an exercise differ between students: --student names
+you.`,
+		Example: `  pausenet lab start pfc --student anna
+  pausenet lab start pfc my-solution --student anna`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			e, err := lab.Load(args[0])
+			e, err := lab.LoadFor(args[0], "", "", student)
 			if err != nil {
 				return badInput(err)
 			}
@@ -150,17 +173,63 @@ default is the exercise's name. Existing files are not overwritten.`,
 			for _, name := range names {
 				fmt.Fprintf(w, "  %s\n", filepath.Join(folder, name))
 			}
-			fmt.Fprintf(w, "\nread the text:     pausenet lab show %s\ncheck your files:  pausenet lab check %s\n", args[0],
-				folder)
+			if text := e.ParameterText(); text != "" {
+				fmt.Fprintf(w, "\nyour parameters:   %s\n", text)
+			}
+			fmt.Fprintf(w, "\nread the text:     pausenet lab show %s\n", folder)
+			if slices.ContainsFunc(e.Answers, func(q lab.Question) bool { return q.Predicted }) {
+				fmt.Fprintf(w, "lock predictions:  pausenet lab predict %s\n", folder)
+			}
+			fmt.Fprintf(w, "check your files:  pausenet lab check %s\n", folder)
 			return nil
 		},
 	}
+	studentFlag(c, &student)
 	completeExercise(c)
+	return c
+}
+
+func newLabPredictCommand() *cobra.Command {
+	var f labCheckFlags
+	c := &cobra.Command{
+		Use:   "predict [FOLDER]",
+		Short: "Lock your predictions before you measure",
+		Long: `Lock the predictions in FOLDER/answers.yaml (default: the current folder) by
+writing them into FOLDER/predictions.yaml. They count as they are locked, and by
+how close they are. check makes the runs that measure them only afterwards.`,
+		Example: `  pausenet lab predict pfc`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			folder := "."
+			if len(args) > 0 {
+				folder = args[0]
+			}
+			e, err := f.load(c.ErrOrStderr(), folder)
+			if err != nil {
+				return badInput(err)
+			}
+			s, err := lab.Lock(e, folder)
+			if err != nil {
+				return badInput(err)
+			}
+			w := people(c.OutOrStdout())
+			for _, name := range slices.Sorted(maps.Keys(s.Predictions())) {
+				fmt.Fprintf(w, "  %s: %s\n", name, s.Predictions()[name])
+			}
+			fmt.Fprintf(w, "\nlocked in %s\n", filepath.Join(folder, lab.LockedFile))
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	f.exerciseFlags(c)
 	return c
 }
 
 type labCheckFlags struct {
 	exercise string
+	student  string
 	hidden   string
 	teacher  string
 	format   string
@@ -192,13 +261,12 @@ The exit code is 0 for full marks, and 1 otherwise.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
+	f.exerciseFlags(c)
 	flags := c.Flags()
-	flags.StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (default: the one in FOLDER/lab.yaml)")
 	flags.StringVar(&f.hidden, "hidden", "", "a teacher's `folder` with hidden.yaml and its scenarios")
 	flags.StringVar(&f.teacher, "teacher", "", "`folder` or archive of a teacher's material: adds its hidden checks")
 	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at a time")
 	formatFlag(c, &f.format, formatGradescope, formatClassroom)
-	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "hidden")
 	c.MarkFlagsMutuallyExclusive("hidden", "teacher")
 	completeNothing(c, "jobs")
@@ -221,11 +289,7 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	if err := files.NoLink(folder, lab.ResultsFolder(folder)); err != nil {
 		return badInput(fmt.Errorf("%w (remove it)", err))
 	}
-	name, err := f.exerciseOf(c.ErrOrStderr(), folder)
-	if err != nil {
-		return badInput(err)
-	}
-	e, err := lab.LoadFor(name, f.hidden, f.teacher)
+	e, err := f.load(c.ErrOrStderr(), folder)
 	if err != nil {
 		return badInput(err)
 	}
@@ -258,6 +322,27 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 	return nil
 }
 
+// exerciseFlags adds the flags that name the exercise and the student of a folder.
+func (f *labCheckFlags) exerciseFlags(c *cobra.Command) {
+	c.Flags().StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (default: the one in FOLDER/lab.yaml)")
+	c.Flags().StringVar(&f.student, "student", "", "`name` of the student (default: the one in FOLDER/lab.yaml)")
+	completeList(c, "exercise", func([]string) []string { return lab.Names() })
+	completeNothing(c, "student")
+}
+
+// load returns the exercise of a student's folder, with the student's parameters.
+func (f *labCheckFlags) load(w io.Writer, folder string) (*lab.Exercise, error) {
+	name, err := f.exerciseOf(w, folder)
+	if err != nil {
+		return nil, err
+	}
+	student := f.student
+	if _, who, err := lab.Started(folder); err == nil {
+		student = cmp.Or(student, who)
+	}
+	return lab.LoadFor(name, f.hidden, f.teacher, student)
+}
+
 // exerciseOf returns the name or folder of the exercise to check a folder against. Students can edit the folder's
 // lab.yaml, and could name an easier exercise there. So the name of a course exercise as the folder's name takes
 // precedence, and an exercise outside of the course must be named.
@@ -265,7 +350,7 @@ func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 	if f.exercise != "" {
 		return f.exercise, nil
 	}
-	name, err := lab.Started(folder)
+	name, _, err := lab.Started(folder)
 	if err != nil || slices.Contains(lab.Names(), name) {
 		return name, err
 	}
@@ -286,6 +371,7 @@ func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 func (f *labCheckFlags) options(ctx context.Context, folder string) lab.Options {
 	return lab.Options{
 		Results: lab.ResultsFolder(folder), Jobs: f.jobs, Version: version(), Command: commandLine(os.Args),
+		Locked: true,
 		Begin: func(batch *suite.Suite) (end func(), err error) {
 			unlock, err := lockResults(ctx, batch)
 			if err != nil {
@@ -301,9 +387,21 @@ func (f *labCheckFlags) options(ctx context.Context, folder string) lab.Options 
 	}
 }
 
+// parametersOf returns the parameters of a grade in words.
+func parametersOf(g *lab.Grade) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(g.Parameters)) {
+		all = append(all, name+" "+g.Parameters[name])
+	}
+	return strings.Join(all, ", ")
+}
+
 // writeGrade prints the grade of a submission.
 func writeGrade(w io.Writer, g *lab.Grade) {
 	fmt.Fprintf(w, "%s: %s\n", g.Exercise, g.Title)
+	if len(g.Parameters) > 0 {
+		fmt.Fprintf(w, "parameters of %s: %s\n", cmp.Or(g.Student, "nobody"), parametersOf(g))
+	}
 	for _, name := range slices.Sorted(maps.Keys(g.Problems)) {
 		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(strings.TrimSpace(g.Problems[name]), "\n", "\n  "))
 	}

@@ -95,7 +95,7 @@ func TestGradescope(t *testing.T) {
 		data, _ := os.ReadFile(filepath.Join(root, "results", "results.json"))
 		return data, err
 	}
-	source, err := os.ReadFile("../experiments/lab/teacher/challenge/wrong/control.star")
+	source, err := os.ReadFile("../experiments/lab/teacher/challenge/trials/window.star")
 	must(err)
 	must(os.WriteFile(filepath.Join(root, "submission", "control.star"), source, 0o600))
 	must(os.Symlink(t.TempDir(), filepath.Join(root, "submission", "results")))
@@ -134,16 +134,15 @@ func TestClassroom(t *testing.T) {
 	testenv.WholeScenario(t)
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "pfc")
-	if err := os.CopyFS(folder, os.DirFS("../experiments/lab/teacher/pfc/wrong")); err != nil {
-		t.Fatal(err)
+	_, self := program(t)
+	if out, err := exec.Command(self, "lab", "start", "pfc", folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, problem := range []string{"", "hops: three\n"} {
-		if problem != "" {
-			if err := os.WriteFile(filepath.Join(folder, "answers.yaml"), []byte(problem), 0o600); err != nil {
-				t.Fatal(err)
-			}
+	for _, answers := range []string{"chip: 271MB\n", "hops: three\n"} {
+		if err := os.WriteFile(filepath.Join(folder, "answers.yaml"), []byte(answers), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		_, self := program(t)
+		problem := strings.Contains(answers, "three")
 		out, err := exec.Command(self, "lab", "check", folder, "--exercise", "pfc", "-o", "classroom").Output()
 		if err == nil {
 			t.Fatal("a wrong submission has all points")
@@ -159,10 +158,10 @@ func TestClassroom(t *testing.T) {
 			sum += *test.Score
 		}
 		if c.Version != 1 || c.Status != "fail" || c.MaxScore == nil || *c.MaxScore != 10 || len(c.Tests) != 6 ||
-			problem == "" && sum != 1 {
+			!problem && sum != 2 {
 			t.Errorf("%s", out)
 		}
-		if problem != "" && (sum != 0 || !strings.Contains(c.Tests[0].Message, "answers.yaml:1:7")) {
+		if problem && (sum != 0 || !strings.Contains(c.Tests[0].Message, "answers.yaml:1:7")) {
 			t.Errorf("%s", out)
 		}
 	}

@@ -59,9 +59,9 @@ func newLabGradeCommand() *cobra.Command {
 		Short: "Grade a class: gradebook, feedback, a page of the class",
 		Long: `Grade SUBMISSIONS: a folder or archive per student, or an export of Moodle,
 Canvas or Gradescope, as a folder or a zip archive. Each submission is checked
-in its own process, with limits on steps, events, memory and time. --teacher
-adds the hidden checks of a teacher's material, --hidden those of one folder.
-grade writes
+in its own process, with limits on steps, events, memory and time. Parameters
+are drawn by the student's name. --teacher adds the hidden checks of a teacher's
+material, --hidden those of one folder. grade writes
 
   DIR/gradebook.csv    points per student and check
   DIR/class.html       the class side by side, or the leaderboard of a contest
@@ -109,7 +109,7 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 	if err := f.readPolicy(); err != nil {
 		return badInput(err)
 	}
-	e, err := lab.LoadFor(f.exercise, f.hidden, f.teacher)
+	e, err := lab.LoadFor(f.exercise, f.hidden, f.teacher, "")
 	if err != nil {
 		return badInput(err)
 	}
@@ -209,9 +209,8 @@ func (f *gradeFlags) gradeAll(ctx context.Context, e *lab.Exercise, found []lab.
 			own := filepath.Join(scratch, fmt.Sprint(i))
 			defer os.RemoveAll(own)
 			g, err := f.grade(ctx, &lab.Job{
-				Exercise: f.exercise, Hidden: f.hidden, Teacher: f.teacher, Folders: from.Folders, Scratch: own, Memory: gradeMemory,
-				Time: f.timeout,
-				Made: made,
+				Exercise: f.exercise, Hidden: f.hidden, Teacher: f.teacher, Student: from.Name, Folders: from.Folders,
+				Scratch: own, Memory: gradeMemory, Time: f.timeout, Made: made,
 			})
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -324,7 +323,7 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 		}()
 	}
 	debug.SetTraceback("none")
-	e, err := lab.LoadFor(job.Exercise, job.Hidden, job.Teacher)
+	e, err := lab.LoadFor(job.Exercise, job.Hidden, job.Teacher, job.Student)
 	if err != nil {
 		return badInput(err)
 	}

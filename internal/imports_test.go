@@ -166,7 +166,7 @@ var mayImport = map[string][]string{
 	},
 	"experiments/lab": {
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",
-		"experiments/suite", "hostagent", "orchestrator/engine",
+		"experiments/suite", "experiments/analysis/bound", "experiments/analysis/fluid", "hostagent", "orchestrator/engine",
 	},
 	"experiments/train": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/pages/report",
@@ -181,7 +181,8 @@ var mayImport = map[string][]string{
 	// It puts the files together that the browser is served, with the page of view and the schema of scenarios.
 	"playground/site": {
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/replay",
-		"experiments/jsonschema", "experiments/pages/view", "experiments/pages/animation", "hostagent", "orchestrator/engine", "playground",
+		"experiments/jsonschema", "experiments/pages/view", "experiments/pages/animation", "experiments/lab", "hostagent",
+		"orchestrator/engine", "playground",
 	},
 
 	"cmd": {"command"},

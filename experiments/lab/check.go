@@ -20,6 +20,8 @@ type Options struct {
 	// Begin, if set, is called with the suite before it runs, to lock its folders and show progress. It returns a
 	// function to call after the runs.
 	Begin func(*suite.Suite) (end func(), err error)
+	// Locked makes runs that measure a prediction wait until the student has locked it.
+	Locked bool
 	// Made holds runs of the exercise that do not depend on the student, by name, as returned by Common. Check does
 	// not repeat them.
 	Made map[string][]*measure.Summary
@@ -31,13 +33,16 @@ type Options struct {
 
 // Grade holds the result of checking a submission.
 type Grade struct {
-	Exercise string            `json:"exercise"`
-	Title    string            `json:"title"`
-	Points   Points            `json:"points"`
-	Of       Points            `json:"of"`
-	Checks   []Outcome         `json:"checks"`
-	Problems map[string]string `json:"problems,omitempty"` // mistakes in submitted files, by file
-	Warnings []string          `json:"warnings,omitempty"` // likely mistakes in controllers that can be run
+	Exercise string `json:"exercise"`
+	// Student names whose parameters the exercise had.
+	Student    string            `json:"student,omitempty"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Title      string            `json:"title"`
+	Points     Points            `json:"points"`
+	Of         Points            `json:"of"`
+	Checks     []Outcome         `json:"checks"`
+	Problems   map[string]string `json:"problems,omitempty"` // mistakes in submitted files, by file
+	Warnings   []string          `json:"warnings,omitempty"` // likely mistakes in controllers that can be run
 	// Failures holds the reasons why runs of the submission have no figures, such as a mistake that ended one.
 	Failures []string `json:"failures,omitempty"`
 	// Score holds the geometric mean by which a contest ranks; 0 if a figure is missing or the exercise is no contest.
@@ -51,16 +56,17 @@ func (g *Grade) Full() bool { return g.Points == g.Of }
 
 // Outcome holds the result of one check.
 type Outcome struct {
-	Title    string `json:"title"`
-	Passed   bool   `json:"passed"`
-	Points   Points `json:"points"`
-	Of       Points `json:"of"`
-	Required string `json:"required"`
-	Measured string `json:"measured"`
-	Hint     string `json:"hint,omitempty"`
-	LookAt   string `json:"look_at,omitempty"`
-	Report   string `json:"report,omitempty"` // the page to look at
-	Hidden   bool   `json:"hidden,omitempty"` // students do not have this check
+	Title    string  `json:"title"`
+	Passed   bool    `json:"passed"` // it has all points
+	Credit   float64 `json:"credit"` // part of the points, without the checks that multiply it
+	Points   Points  `json:"points"`
+	Of       Points  `json:"of"`
+	Required string  `json:"required"`
+	Measured string  `json:"measured"`
+	Hint     string  `json:"hint,omitempty"`
+	LookAt   string  `json:"look_at,omitempty"`
+	Report   string  `json:"report,omitempty"` // the page to look at
+	Hidden   bool    `json:"hidden,omitempty"` // students do not have this check
 }
 
 // Check makes the runs that the exercise needs, and grades the submission. It returns an error for problems of the
@@ -71,7 +77,8 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 		return nil, err
 	}
 	e := s.e
-	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: s.Problems, Warnings: s.Warnings}
+	g := e.grade(s.Problems)
+	g.Warnings = s.Warnings
 	var all []measure.Measurement
 	summaries := map[string][]*measure.Summary{}
 	for name, r := range runs {
@@ -87,15 +94,21 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 	for i := range e.Checks {
 		c := &e.Checks[i]
 		outcome := Outcome{Title: c.Title, Of: c.Points, Required: c.required(e), Hidden: c.Hidden}
-		outcome.Measured, outcome.Passed = s.judge(c, runs, all)
-		blocked := s.blocked(c, runs)
-		if c.Chained && outcome.Passed && i > 0 && !g.Checks[i-1].Passed {
-			outcome.Measured, outcome.Passed = outcome.Measured+", which counts only after the check before it passes", false
-			blocked = true
+		outcome.Measured, outcome.Credit = s.judge(c, runs, all)
+		outcome.Credit = math.Round(1e4*outcome.Credit) / 1e4 // the last digits may differ between processors
+		part := outcome.Credit
+		for _, name := range c.With {
+			k := slices.IndexFunc(e.Checks, func(of Check) bool { return of.Name == name })
+			if by := &g.Checks[k]; by.Credit < 1 {
+				part *= by.Credit
+				if outcome.Credit > 0 {
+					outcome.Measured += fmt.Sprintf(", times %s %% for %q", percent(by.Credit), by.Title)
+				}
+			}
 		}
-		if outcome.Passed {
-			outcome.Points = c.Points
-		} else if !blocked {
+		outcome.Points = Points(math.Round(100*part*float64(c.Points)) / 100)
+		outcome.Passed = part == 1
+		if outcome.Credit < 1 && !s.blocked(c, runs) { // what multiplies it has a hint of its own
 			outcome.Hint, outcome.LookAt = c.Hint, c.LookAt
 			if r := runs[c.Run]; r != nil {
 				outcome.Report = r.report
@@ -104,17 +117,26 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 		g.Points += outcome.Points
 		g.Checks = append(g.Checks, outcome)
 	}
+	g.Points = Points(math.Round(100*float64(g.Points)) / 100)
 	if g.Score = score(e, all); g.Score > 0 {
 		g.Curves = curves(e, summaries)
 	}
 	return g, nil
 }
 
+// grade returns a grade without checks.
+func (e *Exercise) grade(problems map[string]string) *Grade {
+	return &Grade{
+		Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: problems, Student: e.Student,
+		Parameters: e.Parameters(),
+	}
+}
+
 func untrusted(s *measure.Summary) bool { return !s.Trusted() }
 
 // Failed returns the grade of a submission that could not be checked.
 func (e *Exercise) Failed(problem string) *Grade {
-	g := &Grade{Exercise: e.Name, Title: e.Title, Of: e.Total(), Problems: map[string]string{"": problem}}
+	g := e.grade(map[string]string{"": problem})
 	for i := range e.Checks {
 		c := &e.Checks[i]
 		g.Checks = append(g.Checks, Outcome{
@@ -173,8 +195,8 @@ func measured(run string, row *measure.PublishedRow, all []measure.Measurement) 
 	return claims[0].Measured
 }
 
-// judge returns the measured value of a check, in words, and whether it passes.
-func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measurement) (text string, passed bool) {
+// judge returns the measured value of a check, in words, and the part of the points that it has.
+func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measurement) (text string, credit float64) {
 	if c.Answer != "" {
 		return s.judgeAnswer(c, runs, all)
 	}
@@ -183,7 +205,7 @@ func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measur
 	}
 	r := runs[c.Run]
 	if r.problem != "" {
-		return "not run: " + firstLine(r.problem), false
+		return "not run: " + firstLine(r.problem), 0
 	}
 	switch {
 	case len(c.Verdict) > 0:
@@ -191,61 +213,104 @@ func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measur
 	case c.MostSteps > 0:
 		return judgeSteps(c, r)
 	}
-	v := measured(c.Run, &c.Row, all)
-	if v == nil {
-		return r.unmeasured(c, runs), false
+	v, err := s.figure(c, all)
+	if err != nil {
+		return "no bound: " + firstLine(err.Error()), 0
 	}
-	return c.text(*v), c.within(*v)
+	if v == nil {
+		return r.unmeasured(c, runs), 0
+	}
+	return c.judged(*v)
 }
 
-// within reports whether a value is within the check's bounds.
-func (c *Check) within(v float64) bool {
-	return (c.Least == nil || v >= *c.Least) && (c.Most == nil || v <= *c.Most)
+// judged returns a value in words with its credit: 1 within the bounds, 0 from Zero on, and linear in between.
+func (c *Check) judged(v float64) (text string, credit float64) {
+	if (c.Least == nil || v >= *c.Least) && (c.Most == nil || v <= *c.Most) {
+		return c.text(v), 1
+	}
+	if c.Zero != nil {
+		full := c.Least
+		if full == nil {
+			full = c.Most
+		}
+		credit = max(0, (v-*c.Zero)/(*full-*c.Zero))
+	}
+	return c.text(v) + shared(credit), credit
 }
 
-func (s *Submission) judgeSetting(c *Check) (text string, passed bool) {
+// shared returns a credit in words, if it is a part of the points.
+func shared(credit float64) string {
+	if credit <= 0 || credit >= 1 {
+		return ""
+	}
+	return ": " + percent(credit) + " % of the points"
+}
+
+func percent(credit float64) string { return number(math.Round(1000*credit) / 10) }
+
+// passes returns the credit of a check that passes or fails.
+func passes(passed bool) float64 {
+	if passed {
+		return 1
+	}
+	return 0
+}
+
+func (s *Submission) judgeSetting(c *Check) (text string, credit float64) {
 	if s.scenarios[c.Changed] == nil {
-		return c.Changed + " cannot be read", false
+		return c.Changed + " cannot be read", 0
 	}
 	v := valueAt(s.trees[c.Changed], c.Setting)
 	if v == nil {
-		return "it is not set", false
+		return "it is not set", 0
 	}
 	x, err := c.kindOf.Parse(v.Raw())
 	if err != nil {
-		return err.Error(), false
+		return err.Error(), 0
 	}
-	return c.text(x), c.within(x)
+	return c.judged(x)
 }
 
 func (s *Submission) judgeAnswer(c *Check, runs map[string]*made,
 	all []measure.Measurement,
-) (text string, passed bool) {
+) (text string, credit float64) {
 	answer, given := s.answers[c.Answer]
 	q := s.e.question(c.Answer)
 	switch {
 	case !given && s.unread == nil:
-		return AnswersFile + " cannot be read", false
+		return AnswersFile + " cannot be read", 0
 	case !given && s.unread[c.Answer] != "":
-		return "no answer: " + s.unread[c.Answer], false
+		return "no answer: " + s.unread[c.Answer], 0
+	case !given && q.Predicted:
+		return fmt.Sprintf("no locked prediction: write it into %s, such as %s: %s, and lock it with pausenet lab predict",
+			AnswersFile, q.Name, q.Kind.Example()), 0
 	case !given:
-		return fmt.Sprintf("no answer: write one into %s, such as %s: %s", AnswersFile, q.Name, q.Kind.Example()), false
+		return fmt.Sprintf("no answer: write one into %s, such as %s: %s", AnswersFile, q.Name, q.Kind.Example()), 0
 	}
 	is := c.Is
 	if c.Run != "" {
 		if problem := runs[c.Run].problem; problem != "" {
-			return "not run: " + firstLine(problem), false
+			return "not run: " + firstLine(problem), 0
 		}
-		if is = measured(c.Run, &c.Row, all); is == nil {
-			return runs[c.Run].unmeasured(c, runs), false
+		figure := measured(c.Run, &c.Row, all)
+		if figure == nil {
+			return runs[c.Run].unmeasured(c, runs), 0
 		}
+		product := c.Times * *figure
+		is = &product
 	}
-	room := c.Tolerance * math.Abs(*is)
-	return "your answer is " + q.Kind.Text(answer), answer >= *is-room && answer <= *is+room
+	text = "your answer is " + q.Kind.Text(answer)
+	off := math.Abs(answer - *is)
+	switch room := math.Abs(*is); {
+	case off <= c.Tolerance*room:
+		return text, 1
+	case off < c.Miss*room:
+		credit = (c.Miss - off/room) / (c.Miss - c.Tolerance)
+	}
+	return text + shared(credit), credit
 }
 
-func judgeVerdict(c *Check, r *made) (text string, passed bool) {
-	passed = len(r.results) > 0
+func judgeVerdict(c *Check, r *made) (text string, credit float64) {
 	for _, result := range r.results {
 		v := &result.Verdict
 		text = string(v.Status)
@@ -254,22 +319,22 @@ func judgeVerdict(c *Check, r *made) (text string, passed bool) {
 		}
 		if !slices.Contains(c.Verdict, v.Status) || !slices.ContainsFunc(append(v.Messages, ""),
 			func(m string) bool { return strings.Contains(m, c.Message) }) {
-			return text, false
+			return text, 0
 		}
 	}
-	return text, passed
+	return text, passes(len(r.results) > 0)
 }
 
-func judgeSteps(c *Check, r *made) (text string, passed bool) {
+func judgeSteps(c *Check, r *made) (text string, credit float64) {
 	if len(r.results) == 0 || slices.ContainsFunc(r.results, untrusted) {
-		return r.unmeasured(c, nil), false
+		return r.unmeasured(c, nil), 0
 	}
 	calls, steps := r.spent.calls.Load(), r.spent.steps.Load()
 	if calls == 0 {
-		return "no call", false
+		return "no call", 0
 	}
 	each := float64(steps) / float64(calls)
-	return fmt.Sprintf("%.1f steps a call", each), each <= float64(c.MostSteps)
+	return fmt.Sprintf("%.1f steps a call", each), passes(each <= float64(c.MostSteps))
 }
 
 // unmeasured returns the reason why a figure of a run is missing.
@@ -277,6 +342,9 @@ func (r *made) unmeasured(c *Check, runs map[string]*made) string {
 	for _, of := range []*made{r, runs[c.Row.RelativeTo]} {
 		if of == nil {
 			continue
+		}
+		if of.problem != "" {
+			return "nothing to compare with: " + firstLine(of.problem)
 		}
 		for _, result := range of.results {
 			if v := &result.Verdict; !result.Trusted() && len(v.Messages) > 0 {

@@ -22,6 +22,7 @@ type Job struct {
 	Exercise string   `json:"exercise"`          // its name or folder
 	Hidden   string   `json:"hidden,omitempty"`  // a folder with a teacher's hidden checks
 	Teacher  string   `json:"teacher,omitempty"` // a teacher's material; used if Hidden is empty
+	Student  string   `json:"student"`           // whose parameters the exercise has
 	Folders  []string `json:"folders"`           // see Found
 	Scratch  string   `json:"scratch"`           // folder for results, which the grader removes
 	Memory   uint64   `json:"memory_bytes"`
@@ -31,10 +32,13 @@ type Job struct {
 	Made map[string][]*measure.Summary `json:"made"` // see Options.Made
 }
 
-// LoadFor returns an exercise with hidden checks: those of the folder hidden, or else those of a teacher's material.
-// Both may be empty.
-func LoadFor(exercise, hidden, teacher string) (*Exercise, error) {
+// LoadFor returns an exercise with a student's parameters, and with hidden checks: those of the folder hidden, or else
+// those of a teacher's material. Each may be empty.
+func LoadFor(exercise, hidden, teacher, student string) (*Exercise, error) {
 	e, err := Load(exercise)
+	if err == nil && student != "" {
+		e, err = e.For(student)
+	}
 	if err != nil || hidden == "" && teacher == "" {
 		return e, err
 	}

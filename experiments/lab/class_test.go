@@ -44,9 +44,9 @@ func TestWriteClass(t *testing.T) {
 	if err != nil || len(rows) != 7 {
 		t.Fatal(err, rows)
 	}
-	if rows[1][11] != "taken" || rows[2][11] != `line\u001b[2K` || rows[4][0] != "'=cmd|' /C calc'!A0" ||
-		rows[4][11] != "'=1+1" || !slices.Equal(rows[5],
-		[]string{"anna", "10", "10", "2.5", "1", "1", "1", "2", "2", "2", "1", ""}) {
+	if rows[1][12] != "taken" || rows[2][12] != `line\u001b[2K` || rows[4][0] != "'=cmd|' /C calc'!A0" ||
+		rows[4][12] != "'=1+1" || !slices.Equal(rows[5],
+		[]string{"anna", "10", "10", "2.5", "0.5", "1", "2.5", "1.5", "1", "1.5", "1.5", "0.5", ""}) {
 		t.Errorf("%q", rows)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "class.html"))
@@ -69,7 +69,7 @@ func TestWriteClass(t *testing.T) {
 		}
 		names[like] = true
 	}
-	if g := good.Gradescope(1.5); g.Score != 10 || len(g.Tests) != 7 || g.ExecutionTime != 1.5 ||
+	if g := good.Gradescope(1.5); g.Score != 10 || len(g.Tests) != 8 || g.ExecutionTime != 1.5 ||
 		g.Leaderboard[0] != (GradescopeRanked{"score", 2.5, "asc"}) {
 		t.Errorf("%+v", g)
 	}

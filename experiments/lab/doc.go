@@ -20,13 +20,15 @@
 //
 // Files:
 //
-//   - An exercise: exercise.go, builtin.go (the built-in exercises, and finding an exercise).
+//   - An exercise: exercise.go, builtin.go (the built-in exercises, and finding an exercise), parameters.go (values that
+//     differ between students).
 //   - Its file: read_keys.go (its keys), read.go (submitted files and runs), read_checks.go, hidden.go (the teacher's
 //     further checks).
-//   - A student's folder: start.go (writes it), submission.go (reads it).
-//   - A grade: check.go, runs.go (the runs that it needs), words.go (requirements and measurements in words).
+//   - A student's folder: start.go (writes it), submission.go (reads it), predict.go (locked predictions).
+//   - A grade: check.go, runs.go (the runs that it needs), limit.go (figures relative to the bound), words.go
+//     (requirements and measurements in words).
 //   - A class: collect.go (its submissions), locate.go (the files of one), class.go (the files about them), late.go
 //     (points that late ones lose), similar.go (which are alike), book.go (all exercises of a course), teacher.go (the
-//     teacher's material), selftest.go (tests an exercise).
+//     teacher's material), trials.go (its honest solutions and cheats), selftest.go (tests an exercise).
 //   - Output: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
 package lab

@@ -27,13 +27,17 @@ type Exercise struct {
 	Runs        []Run
 	Seeds       map[string][]uint64 // for a scenario's runs, by its file; absent: the scenario's own seed
 	Checks      []Check
-	// Score lists the figures whose geometric mean ranks submissions, the lowest first; empty: the exercise is no
-	// contest.
-	Score []Score
 	// Wrong holds the points of the submission in the folder wrong/.
 	Wrong Points
+	// Score lists the figures whose geometric mean ranks submissions, the lowest first; empty: the exercise is no
+	// contest.
+	Score   []Score
+	Student string // whose parameters these are; empty: nobody's
+	Files   fs.FS  // the exercise's folder, whose texts have the student's parameters
 
-	Files fs.FS // the exercise's folder
+	source     fs.FS // the folder as it is
+	hidden     bool  // with a teacher's hidden.yaml
+	parameters *parameters
 }
 
 // Points counts points, with at most two decimals.
@@ -44,6 +48,8 @@ type Question struct {
 	Name string
 	Text string
 	Kind measure.Kind
+	// Predicted answers are locked before the runs that measure them (see Lock).
+	Predicted bool
 }
 
 // ChangedScenario describes a scenario of start/ that a student changes and submits.
@@ -84,11 +90,13 @@ type Score struct {
 
 // Check describes one requirement of a submission.
 type Check struct {
-	Title   string
-	Points  Points
-	Chained bool   // counts only if the previous check passes
-	Hint    string // shown if the check fails
-	LookAt  string // the part of the report of Run to look at
+	Name   string // for With; may be empty
+	Title  string
+	Points Points
+	// With names other checks. The credit of this one is multiplied by the credit of each.
+	With   []string
+	Hint   string // shown if the check misses points
+	LookAt string // the part of the report of Run to look at
 
 	Run string // the run of the check; empty for an answer that no run measures
 
@@ -102,10 +110,13 @@ type Check struct {
 
 	// Row describes the figure of the run, in the base unit, or in percent of RelativeTo, another run.
 	Row measure.PublishedRow
-	// Least and Most are bounds of the figure or the setting; nil: none. An answer is compared with the figure, or
-	// with Is; Tolerance is a fraction of it.
-	Least, Most, Is *float64
-	Tolerance       float64
+	// Least and Most are bounds of the figure or the setting within which it has full credit; nil: none. At Zero it has
+	// none, and between Zero and the bound a share; nil: outside of the bounds it has none.
+	Least, Most, Zero *float64
+	// An answer is compared with Is, or with Times the figure. Within the fraction Tolerance of it the answer has full
+	// credit, and none from the fraction Miss on; 0: Tolerance.
+	Is                     *float64
+	Times, Tolerance, Miss float64
 
 	kindOf *measure.Kind // of Setting
 }
@@ -132,13 +143,21 @@ func (e *Exercise) Started() []string {
 // control.wasm".
 func (e *Exercise) Submitted() []string {
 	all := e.plainSubmitted()
+	if e.predicts() {
+		all = append(all, LockedFile)
+	}
 	for _, names := range e.Controllers {
 		all = append(all, strings.Join(names, " or "))
 	}
 	return all
 }
 
-// plainSubmitted returns the submitted files except controllers.
+// predicts reports whether some answers are predictions.
+func (e *Exercise) predicts() bool {
+	return slices.ContainsFunc(e.Answers, func(q Question) bool { return q.Predicted })
+}
+
+// plainSubmitted returns the submitted files except controllers and locked predictions.
 func (e *Exercise) plainSubmitted() []string {
 	var all []string
 	if len(e.Answers) > 0 {
@@ -155,7 +174,8 @@ const (
 	ExerciseFile = "exercise.yaml"
 	TextFile     = "text.md"
 	AnswersFile  = "answers.yaml"
-	LabFile      = "lab.yaml" // names the exercise of a student's folder
+	LabFile      = "lab.yaml" // names the exercise and the student of a student's folder
+	LockedFile   = "predictions.yaml"
 	StartFolder  = "start"
 	ownFolder    = "scenarios"
 	resultFolder = "results"

@@ -3,7 +3,6 @@ package lab
 import (
 	"errors"
 	"io/fs"
-	"slices"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -24,27 +23,23 @@ func (o overlay) Open(name string) (fs.File, error) {
 }
 
 // WithHidden returns the exercise with the additions of a teacher's folder. Its hidden.yaml adds runs, seeds, checks
-// and scores, as exercise.yaml has them, and its files replace the exercise's. e does not change.
+// and scores, as exercise.yaml has them, and its files replace the exercise's, parameters.yaml among them. e does not
+// change.
 func (e *Exercise) WithHidden(folder fs.FS) (*Exercise, error) {
-	data, err := fs.ReadFile(folder, HiddenFile)
+	return readFor(e.Name, e.Student, overlay{folder, e.source}, true)
+}
+
+// addHidden adds the content of hidden.yaml.
+func (e *Exercise) addHidden() error {
+	data, err := fs.ReadFile(e.Files, HiddenFile)
 	if err != nil {
-		return nil, err
-	}
-	all := *e
-	all.Files = overlay{folder, e.Files}
-	all.Runs, all.Checks = slices.Clip(e.Runs), slices.Clip(e.Checks)
-	all.Seeds = map[string][]uint64{}
-	for file, seeds := range e.Seeds {
-		all.Seeds[file] = seeds
+		return err
 	}
 	report := new(yamlspec.Report)
 	if root := report.Parse(HiddenFile, data); root != nil {
-		(&reader{&all}).hidden(root)
+		(&reader{e}).hidden(root)
 	}
-	if err := report.Err(); err != nil {
-		return nil, err
-	}
-	return &all, all.complete()
+	return report.Err()
 }
 
 func (d *reader) hidden(root *yamlspec.Value) {

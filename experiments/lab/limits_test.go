@@ -38,6 +38,41 @@ checks:
 	return e
 }
 
+// TestOwnClock checks that the times that a student's controller sees, and its timers, begin at the flow's own start.
+func TestOwnClock(t *testing.T) {
+	const source = `
+def init(flow):
+    flow.rate = path.line_rate
+    flow.timer = 5 * us
+    flow.timed = 0
+
+def on_timer(flow, now):
+    flow.timed = now
+
+def on_ack(flow, ack):
+    if ack.now > 500 * us:
+        fail("the run's clock", ack.now)
+    if ack.now > 10 * us and flow.timed != 5 * us:
+        fail("no timer", flow.timed)
+
+def on_sent(flow, now, payload):
+    if now > 500 * us:
+        fail("the run's clock", now)
+`
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "control.star"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := pair(t)
+	e.Files = overlay{fstest.MapFS{"scenarios/pair.yaml": &fstest.MapFile{Data: []byte(
+		"topology: {delay: 1us, star: {hosts: 3}}\nflows: [{from: h0..h1, to: h2, size: 100KB, start: 3ms}]\n" +
+			"duration: 4ms\ndrain: true\nexpect_unused: [pfc, controller]\n",
+	)}}, e.Files}
+	if g := grade(t, e, folder); !g.Checks[1].Passed {
+		t.Errorf("%s", g.Checks[1].Measured)
+	}
+}
+
 // module returns a controller compiled to WebAssembly.
 func module(t *testing.T) string {
 	t.Helper()

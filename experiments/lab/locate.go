@@ -49,6 +49,9 @@ func matches(name, of string) (copy int, ok bool) {
 // It opens none. The notes say what was taken for what.
 func (e *Exercise) locate(folders []string) (found map[string]string, notes []string) {
 	wanted := e.plainSubmitted()
+	if e.predicts() {
+		wanted = append(slices.Clip(wanted), LockedFile)
+	}
 	for _, names := range e.Controllers {
 		wanted = append(slices.Clip(wanted), names...)
 	}

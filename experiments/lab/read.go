@@ -31,9 +31,23 @@ type reader struct {
 	e *Exercise
 }
 
-// Read reads the exercise in a folder. The error holds every mistake with its position.
-func Read(name string, files fs.FS) (*Exercise, error) {
-	data, err := fs.ReadFile(files, ExerciseFile)
+// Read reads the exercise in a folder, with the parameters of no student. The error holds every mistake with its
+// position.
+func Read(name string, files fs.FS) (*Exercise, error) { return readFor(name, "", files, false) }
+
+// For returns the exercise with a student's parameters.
+func (e *Exercise) For(student string) (*Exercise, error) {
+	return readFor(e.Name, student, e.source, e.hidden)
+}
+
+// readFor reads an exercise for a student, and with hidden the teacher's hidden.yaml in the same folder.
+func readFor(name, student string, source fs.FS, hidden bool) (*Exercise, error) {
+	drawn, err := readParameters(name, student, source)
+	if err != nil {
+		return nil, err
+	}
+	texts := filled{source, drawn}
+	data, err := fs.ReadFile(texts, ExerciseFile)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +55,12 @@ func Read(name string, files fs.FS) (*Exercise, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Files = files
+	e.Student, e.Files, e.source, e.hidden, e.parameters = student, texts, source, hidden, drawn
+	if hidden {
+		if err := e.addHidden(); err != nil {
+			return nil, err
+		}
+	}
 	return e, e.complete()
 }
 
@@ -92,6 +111,15 @@ func (e *Exercise) question(name string) *Question {
 	return nil
 }
 
+func (e *Exercise) check(name string) *Check {
+	for i := range e.Checks {
+		if name != "" && e.Checks[i].Name == name {
+			return &e.Checks[i]
+		}
+	}
+	return nil
+}
+
 func (e *Exercise) run(name string) *Run {
 	for i := range e.Runs {
 		if e.Runs[i].Name == name {
@@ -105,7 +133,7 @@ func (e *Exercise) run(name string) *Run {
 func Parse(name, file string, data []byte) (*Exercise, error) {
 	report := new(yamlspec.Report)
 	root := report.Parse(file, data)
-	d := &reader{e: &Exercise{Name: name, Seeds: map[string][]uint64{}}}
+	d := &reader{e: &Exercise{Name: name, Seeds: map[string][]uint64{}, parameters: new(parameters)}}
 	if root != nil {
 		d.exercise(root)
 	}
@@ -242,7 +270,7 @@ func unsafePath(where string) string {
 func (d *reader) runs(v *yamlspec.Value) {
 	d.entries(v, itemName(), "before", func(name string, key, value *yamlspec.Value) {
 		r := Run{Name: name}
-		if d.e.run(name) != nil {
+		if d.e.run(name) != nil || name == boundName {
 			key.Errorf("run %s already exists", name)
 		}
 		m := r.keys().Decode(value)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ func (d *reader) check(v *yamlspec.Value) {
 		v.Errorf("a check must be a mapping such as {title: Nobody is paused, points: 2, run: mine, metric: pauses, most: 0}")
 		return
 	}
-	var c Check
+	c := Check{Times: 1}
 	m := c.keys().Decode(v)
 	checkPoints(m.Get("points"), c.Points)
 	answer, verdict, metric := written(m.Get("answer")), written(m.Get("verdict")), written(m.Get("metric"))
@@ -26,10 +27,12 @@ func (d *reader) check(v *yamlspec.Value) {
 		v.Errorf("a check has one of answer, verdict, setting and metric: remove the others")
 	case setting != nil:
 		d.setting(v, m, setting, &c)
-		others(m, "a setting", "of", "least", "most")
+		others(m, "a setting", "of", "least", "most", "zero")
 	case answer != nil:
 		d.answer(v, m, answer, metric, &c)
-		others(m, "an answer", append([]string{"is", "tolerance", "metric", "relative_to"}, measure.FlowSetKeys...)...)
+		others(m, "an answer", append([]string{
+			"is", "times", "tolerance", "miss", "metric", "relative_to",
+		}, measure.FlowSetKeys...)...)
 	case verdict != nil:
 		if len(few(verdict)) == 0 {
 			verdict.Errorf("verdict needs the accepted verdicts: PASS, WARN or FAIL, or a list of them")
@@ -40,24 +43,56 @@ func (d *reader) check(v *yamlspec.Value) {
 	case metric != nil:
 		d.figure(m, &c.Row)
 		kind, _ := c.kind()
-		c.Least, c.Most = bound(m.Get("least"), kind, c.Row.RelativeTo != ""), bound(m.Get("most"), kind,
+		c.Least, c.Most = limit(m.Get("least"), kind, c.Row.RelativeTo != ""), limit(m.Get("most"), kind,
 			c.Row.RelativeTo != "")
+		c.Zero = limit(m.Get("zero"), kind, c.Row.RelativeTo != "")
 		if m.Get("least") == nil && m.Get("most") == nil {
 			v.Errorf("a metric needs a bound: give least, most or both")
 		}
-		others(m, "a metric", append([]string{"least", "most", "relative_to"}, measure.FlowSetKeys...)...)
+		others(m, "a metric", append([]string{"least", "most", "zero", "relative_to"}, measure.FlowSetKeys...)...)
 	default:
 		v.Errorf("a check needs one of answer, verdict, setting, steps and metric")
 	}
 	if c.Run == "" && answer == nil && setting == nil {
 		v.Errorf("missing key %q", "run")
 	}
+	d.credit(m, &c)
 	d.e.Checks = append(d.e.Checks, c)
+}
+
+// credit reads the keys about partial credit, and checks them.
+func (d *reader) credit(m *yamlspec.Mapping, c *Check) {
+	if zero := m.Get("zero"); zero != nil && c.Zero != nil {
+		full := c.Least
+		if full == nil {
+			full = c.Most
+		}
+		switch {
+		case c.Least != nil && c.Most != nil:
+			zero.Errorf("zero needs one bound, least or most, and this check has both")
+		case full != nil && (c.Least != nil && *c.Zero >= *full || c.Most != nil && *c.Zero <= *full):
+			zero.Errorf("zero must lie beyond the bound: below least, or above most")
+		}
+	}
+	if miss := m.Get("miss"); miss != nil && c.Miss <= c.Tolerance {
+		miss.Errorf("miss must be above tolerance, which is %s", number(c.Tolerance))
+	}
+	for _, item := range few(m.Get("with")) {
+		var name string
+		if item.String(&name) && d.e.check(name) == nil {
+			item.Errorf("no check before this one has the name %q", name)
+		}
+		c.With = append(c.With, name)
+	}
+	if c.Name != "" && d.e.check(c.Name) != nil {
+		m.Get("name").Errorf("another check has the name %q", c.Name)
+	}
 }
 
 // ofKinds lists the keys that only some kinds of checks have.
 var ofKinds = append([]string{
-	"metric", "relative_to", "least", "most", "steps", "verdict", "message", "answer", "is", "tolerance", "setting", "of",
+	"metric", "relative_to", "least", "most", "steps", "verdict", "message", "answer", "is", "times", "tolerance",
+	"miss", "zero", "setting", "of",
 }, measure.FlowSetKeys...)
 
 // others reports keys that a kind of check does not have, besides the one that makes it of this kind.
@@ -110,7 +145,7 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 			v.Errorf("missing key %q: name the run of %s", "run", c.Row.Metric)
 		}
 	case is != nil && q != nil:
-		c.Is = bound(is, q.Kind, false)
+		c.Is = limit(is, q.Kind, false)
 	case is == nil:
 		v.Errorf("an answer needs a value to compare with: a number (is) or a run's metric")
 	}
@@ -132,7 +167,7 @@ func (d *reader) setting(v *yamlspec.Value, m *yamlspec.Mapping, setting *yamlsp
 	for _, b := range []struct {
 		v    *yamlspec.Value
 		into **float64
-	}{{m.Get("least"), &c.Least}, {m.Get("most"), &c.Most}} {
+	}{{m.Get("least"), &c.Least}, {m.Get("most"), &c.Most}, {m.Get("zero"), &c.Zero}} {
 		if b.v == nil {
 			continue
 		}
@@ -171,7 +206,11 @@ func (d *reader) runName(v *yamlspec.Value, name string) {
 
 // figure reads the figure of a run.
 func (d *reader) figure(m *yamlspec.Mapping, row *measure.PublishedRow) {
-	d.runName(m.Get("relative_to"), row.RelativeTo)
+	if row.RelativeTo != boundName {
+		d.runName(m.Get("relative_to"), row.RelativeTo)
+	} else if boundMetrics[row.Metric] == nil || row.Tag != "" {
+		m.Get("relative_to").Errorf("the bound has %s, of all flows", strings.Join(slices.Sorted(maps.Keys(boundMetrics)), ", "))
+	}
 	known := measure.MetricByName(row.Metric)
 	if known == nil {
 		return
@@ -188,8 +227,8 @@ func (d *reader) figure(m *yamlspec.Mapping, row *measure.PublishedRow) {
 	row.Values = []measure.Printed{"0"} // the check has the value to compare with
 }
 
-// bound reads a value in the base unit, or a change in percent.
-func bound(v *yamlspec.Value, kind measure.Kind, change bool) *float64 {
+// limit reads a value in the base unit, or a change in percent.
+func limit(v *yamlspec.Value, kind measure.Kind, change bool) *float64 {
 	if v == nil {
 		return nil
 	}

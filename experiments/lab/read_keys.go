@@ -63,6 +63,7 @@ func pointsKey(name string, points *Points) keys.Key {
 func (q *Question) keys(kind *string) keys.Table {
 	return keys.Table{
 		keys.Text("question", &q.Text).Need().Means("text of the question"),
+		keys.Flag("predict", &q.Predicted).Means("`true`: the answer counts as `pausenet lab predict` has locked it"),
 		keys.Choice("kind", kind, "number", "time", "rate", "size").Usually("number").Means("kind of the answer"),
 	}
 }
@@ -79,7 +80,8 @@ func (r *Run) keys() keys.Table {
 func figureKeys(run *string, row *measure.PublishedRow) keys.Table {
 	return append(row.FigureKeys(),
 		keys.Text("run", run).Means("run of the figure"),
-		keys.Text("relative_to", &row.RelativeTo).Means("a run: bounds are changes relative to it in percent"))
+		keys.Text("relative_to", &row.RelativeTo).Means("a run, or `bound`: bounds are changes relative to it in "+
+			"percent"))
 }
 
 func (s *Score) keys() keys.Table {
@@ -96,6 +98,7 @@ func (c *Check) keys() keys.Table {
 	}
 	return slices.Concat(keys.Table{
 		keys.Text("title", &c.Title).Need().Means("heading of the check"),
+		keys.Text("name", &c.Name).Means("name for `with` of other checks"),
 		pointsKey("points", &c.Points).Need().Means("points of the check"),
 	}, figureKeys(&c.Run, &c.Row), keys.Table{
 		bound("least", "lower bound with its unit, 5us, or in percent of relative_to, -5%"), bound("most", "upper bound"),
@@ -105,12 +108,18 @@ func (c *Check) keys() keys.Table {
 			"verdicts that the run may have"),
 		keys.Text("message", &c.Message).Means("words of one of the verdict's messages"),
 		keys.Text("answer", &c.Answer).Means("an answer of hand_in, compared with the run's `metric` or with `is`"),
+		bound("zero", "value with no points; between it and the bound, points rise linearly"),
 		bound("is", "the answer"),
-		keys.Number("tolerance", &c.Tolerance).Between("0", "1").Means("a part of the answer, such as 5%"),
+		keys.Number("times", &c.Times).Usually("1").Means("the answer is this many times the run's `metric`"),
+		keys.Number("tolerance", &c.Tolerance).Between("0", "1").Means("a part of the answer within which it has all " +
+			"points, such as 5%"),
+		keys.Number("miss", &c.Miss).Between("0", "10").Usually("the tolerance").Means("a part of the answer from which on " +
+			"it has no points; between, points fall linearly"),
 		keys.Text("setting", &c.Setting).Means("a path that the student may change: limits the cost of a solution"),
 		keys.Text("of", &c.Changed).Means("the scenario of hand_in with the setting"),
-		keys.Flag("with_previous", &c.Chained).Means("`true`: counts only if the previous check passes"),
-		keys.Text("hint", &c.Hint).Means("shown if the check fails"),
+		keys.Other("with", "names", func() keys.Schema { return keys.ListOf(keys.String) }).Means("earlier checks: the " +
+			"points are multiplied by the part of points that each of them has"),
+		keys.Text("hint", &c.Hint).Means("shown if the check misses points"),
 		keys.Text("look_at", &c.LookAt).Means("what to look at in the page of the run's report"),
 	})
 }

@@ -57,6 +57,10 @@ func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, e
 		if o.Made[r.Name] != nil {
 			continue
 		}
+		if name := s.awaits(r.Name); o.Locked && name != "" {
+			runs[r.Name].problem = "it waits for your prediction of " + name + ": pausenet lab predict locks it"
+			continue
+		}
 		u, cc, err := s.setup(r, o.meter(took[r.folder()]))
 		if err != nil {
 			if !s.blames(r) {
@@ -154,8 +158,17 @@ func bounded(started func(scenario, controller string) (engine.Progress, func(*r
 	}
 }
 
-// Common makes the runs of an exercise that do not depend on the student, which are the same for all submissions.
+// Common makes the runs of an exercise that do not depend on the student, which are the same for all submissions: none
+// if the exercise has parameters.
 func (e *Exercise) Common(ctx context.Context, o Options) (map[string][]*measure.Summary, error) {
+	if len(e.parameters.written) > 0 {
+		return nil, nil
+	}
+	return e.common(ctx, o)
+}
+
+// common makes the runs that do not depend on a student's files.
+func (e *Exercise) common(ctx context.Context, o Options) (map[string][]*measure.Summary, error) {
 	own := *e
 	own.Runs = nil
 	s := &Submission{e: e}
@@ -194,9 +207,9 @@ func (s *Submission) blamesAny() bool {
 // meter returns a meter that limits the steps of a run, and counts them.
 func (o *Options) meter(took *spent) *controllerfile.Meter {
 	if o.mostSteps > 0 {
-		return &controllerfile.Meter{MostSteps: o.mostSteps, Took: took.took}
+		return &controllerfile.Meter{MostSteps: o.mostSteps, Took: took.took, OwnClock: true}
 	}
-	return &controllerfile.Meter{MostSteps: mostSteps, FreeSteps: freeSteps, Took: took.took}
+	return &controllerfile.Meter{MostSteps: mostSteps, FreeSteps: freeSteps, Took: took.took, OwnClock: true}
 }
 
 // setup returns the checked scenario and controller of a run.
@@ -242,6 +255,9 @@ func (s *Submission) measuring(u *scenario.Scenario, of *Run) *scenario.Scenario
 		}
 		one := *row
 		one.Values = nil // measure only, without published values
+		if one.RelativeTo == boundName {
+			one.RelativeTo = ""
+		}
 		table.Rows = append(table.Rows, one)
 	}
 	for i := range s.e.Checks {

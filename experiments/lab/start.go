@@ -6,20 +6,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Start writes the files that a student edits, and the name of the exercise, into a folder. It fails if one of the
-// files exists.
+// Start writes the files that a student edits, the text, and the names of the exercise and the student, into a folder.
+// It fails if one of the files exists.
 func Start(e *Exercise, reference, folder string) ([]string, error) {
 	into, err := files.OpenFolder(folder, folder)
 	if err != nil {
 		return nil, err
 	}
 	defer into.Close()
-	names := append(e.Started(), LabFile)
+	names := append(e.Started(), TextFile, LabFile)
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 			return nil, fmt.Errorf("%s already exists: move it away, or start in another folder with pausenet lab start %s FOLDER",
@@ -27,11 +28,20 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 		}
 	}
 	for _, name := range names {
-		data := []byte("# Of which exercise this folder is: pausenet lab check reads it.\nexercise: " + reference + "\n")
-		if name != LabFile {
-			if data, err = fs.ReadFile(e.Files, StartFolder+"/"+name); err != nil {
-				return nil, err
+		var data []byte
+		switch name {
+		case LabFile:
+			data = []byte("# pausenet lab check reads this. Parameters are drawn by the student's name.\nexercise: " + reference + "\n")
+			if e.Student != "" {
+				data = append(data, "student: "+strconv.Quote(e.Student)+"\n"...)
 			}
+		case TextFile:
+			data, err = fs.ReadFile(e.Files, TextFile)
+		default:
+			data, err = fs.ReadFile(e.Files, StartFolder+"/"+name)
+		}
+		if err != nil {
+			return nil, err
 		}
 		if err := into.Write(name, data); err != nil {
 			return nil, err
@@ -40,23 +50,25 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 	return names, nil
 }
 
-// Started returns the exercise of a student's folder.
-func Started(folder string) (string, error) {
+// Started returns the exercise of a student's folder, and the student; empty: none.
+func Started(folder string) (exercise, student string, err error) {
 	path := filepath.Join(folder, LabFile)
 	data, err := files.Read(path, submittedFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is not the folder of an exercise, because it has no %s: create one with pausenet lab "+
+		return "", "", fmt.Errorf("%s is not the folder of an exercise, because it has no %s: create one with pausenet lab "+
 			"start NAME, or name the exercise with --exercise", folder, LabFile)
 	}
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	report := new(yamlspec.Report)
-	var name string
 	if root := report.Parse(path, data); root != nil {
 		m := root.Mapping()
-		m.Need("exercise").String(&name)
+		m.Need("exercise").String(&exercise)
+		if name := m.Get("student"); name != nil {
+			name.String(&student)
+		}
 		m.Done()
 	}
-	return name, report.Err()
+	return exercise, student, report.Err()
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pausenet/pausenet/controllerfile"
+	"github.com/pausenet/pausenet/experiments/analysis/bound"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -24,7 +25,9 @@ type Submission struct {
 	e       *Exercise
 	folder  string
 	paths   map[string]string  // of the files found, by the exercise's names for them
-	answers map[string]float64 // in base units
+	answers map[string]float64 // in base units, predictions as they were locked
+	// predicted holds the predictions in answers.yaml, as written.
+	predicted map[string]string
 	// unread holds the mistakes of answers by name; nil if the file cannot be read at all.
 	unread map[string]string
 	// scenarios holds the changed scenarios by file, sources their content.
@@ -32,6 +35,8 @@ type Submission struct {
 	trees     map[string]*yamlspec.Value
 	// programs holds the sources of controllers by file.
 	programs map[string][]byte
+	// bounds holds the bounds of runs by folder and seed, once they are known.
+	bounds map[string][]bound.Discipline
 	// Problems holds the mistakes by file. Checks that need such a file fail.
 	Problems map[string]string
 	// Mistakes holds the problems as errors with positions, for editors.
@@ -44,12 +49,16 @@ type Submission struct {
 // opens no other files.
 func Submit(e *Exercise, folder string, further ...string) *Submission {
 	s := &Submission{
-		e: e, folder: folder, answers: map[string]float64{}, scenarios: map[string]*scenario.Scenario{},
-		trees: map[string]*yamlspec.Value{}, programs: map[string][]byte{}, Problems: map[string]string{},
+		e: e, folder: folder, answers: map[string]float64{}, predicted: map[string]string{},
+		scenarios: map[string]*scenario.Scenario{}, trees: map[string]*yamlspec.Value{},
+		programs: map[string][]byte{}, bounds: map[string][]bound.Discipline{}, Problems: map[string]string{},
 	}
 	s.paths, s.Warnings = e.locate(append([]string{folder}, further...))
 	for _, file := range e.plainSubmitted() {
 		s.note(file, s.take(file, file))
+	}
+	if e.predicts() {
+		s.note(LockedFile, s.takeLocked())
 	}
 	for _, names := range e.Controllers {
 		s.note(names[0], s.takeOne(names))
@@ -157,7 +166,11 @@ func (s *Submission) answersIn(m *yamlspec.Mapping) {
 			s.unread[q.Name] = err.Error()
 			continue
 		}
-		s.answers[q.Name] = x
+		if q.Predicted {
+			s.predicted[q.Name] = v.Raw() // it counts once it is locked
+		} else {
+			s.answers[q.Name] = x
+		}
 	}
 	m.Done()
 }

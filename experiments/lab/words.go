@@ -31,15 +31,19 @@ func (c *Check) required(e *Exercise) string {
 	if c.Setting != "" {
 		text = c.Setting + " of " + c.Changed + ": "
 	}
+	none := ""
+	if c.Zero != nil {
+		none = " (no points at " + c.text(*c.Zero) + ")"
+	}
 	switch {
 	case c.Least != nil && c.Most != nil && *c.Least == *c.Most:
 		return text + c.text(*c.Least)
 	case c.Least != nil && c.Most != nil:
 		return text + c.text(*c.Least) + " to " + c.text(*c.Most)
 	case c.Least != nil:
-		return text + "at least " + c.text(*c.Least)
+		return text + "at least " + c.text(*c.Least) + none
 	}
-	return text + "at most " + c.text(*c.Most)
+	return text + "at most " + c.text(*c.Most) + none
 }
 
 func (c *Check) requiredAnswer(e *Exercise) string {
@@ -47,12 +51,26 @@ func (c *Check) requiredAnswer(e *Exercise) string {
 	if q := e.question(c.Answer); q != nil && c.Run == "" {
 		text += "the right value" // the student has to find it
 	} else {
+		if c.Times != 1 {
+			text += number(c.Times) + " times "
+		}
 		text += c.Row.Label + ", in run " + c.Run
 	}
 	if c.Tolerance > 0 {
 		text += fmt.Sprintf(", within %s %%", number(100*c.Tolerance))
 	}
+	if c.Miss > 0 {
+		text += fmt.Sprintf(" (no points if it is %s %% off)", number(100*c.Miss))
+	}
 	return text
+}
+
+// Requirement returns what a check requires, in words, and the titles of the checks that multiply its points.
+func (e *Exercise) Requirement(c *Check) (required string, with []string) {
+	for _, name := range c.With {
+		with = append(with, e.check(name).Title)
+	}
+	return c.required(e), with
 }
 
 // text returns a value of the check's figure in words.

@@ -185,7 +185,7 @@ func TestSubmission(t *testing.T) {
 		c.Mistakes[0].Column != 7 {
 		t.Errorf("%+v", c)
 	}
-	if entries, err := os.ReadDir(submissionFolder); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(submissionFolder); err != nil || len(entries) != 3 {
 		t.Errorf("%v, %v", entries, err)
 	}
 	h.Files["answers.yaml"] = "hops: 3\n"
@@ -194,7 +194,7 @@ func TestSubmission(t *testing.T) {
 	}
 	runs := map[string]bool{}
 	g := h.Grade(t.Context(), "v1", func(p Progress) { runs[p.Run] = p.Ended })
-	if g.Grade == nil || g.Points != 1 || g.Of != 10 || len(runs) < 2 {
+	if g.Grade == nil || g.Points != 0.5 || g.Of != 10 || len(runs) < 2 {
 		t.Errorf("%+v, %v", g, runs)
 	}
 	delete(h.Files, "fabric.yaml")

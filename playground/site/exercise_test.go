@@ -3,12 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/pausenet/pausenet/experiments/lab"
 	"github.com/pausenet/pausenet/playground/session"
 )
 
@@ -23,12 +25,37 @@ func graded(t *testing.T, h session.Submission) *session.Graded {
 	return g
 }
 
-// submission returns a submission from the repository.
-func submission(t *testing.T, exercise, folder string, files ...string) session.Submission {
+// submission returns a trial of the teacher's material: the reference solution, or the first of the honest ones before
+// it that has some points.
+func submission(t *testing.T, exercise string, right bool) session.Submission {
 	t.Helper()
+	e, err := lab.Builtin(exercise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	material, err := lab.OpenTeacher(filepath.Join("..", "..", "experiments/lab/teacher"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := e.Trials(material)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := &trials[4]
+	if right {
+		trial = lab.Reference(trials)
+	}
+	folder := filepath.Join(t.TempDir(), exercise)
+	if err := trial.Write(t.Context(), e, material, folder, lab.Options{Results: t.TempDir(), Jobs: 1}); err != nil {
+		t.Fatal(err)
+	}
 	h := session.Submission{Exercise: exercise, Files: map[string]string{}}
-	for _, file := range files {
-		h.Files[file] = example(t, filepath.Join("experiments/lab/teacher", exercise, folder, file))
+	for _, file := range e.Started() {
+		text, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Files[file] = string(text)
 	}
 	return h
 }
@@ -70,8 +97,7 @@ func (b *tab) compare(g *session.Graded) {
 // TestExercise checks that an exercise's text is shown, that its files are checked during typing and as a whole, and
 // that the grade equals that outside of the browser.
 func TestExercise(t *testing.T) {
-	wrong, right := submission(t, "pfc", "wrong", "answers.yaml", "fabric.yaml"), submission(t, "pfc", "solution", "answers.yaml",
-		"fabric.yaml")
+	wrong, right := submission(t, "pfc", false), submission(t, "pfc", true)
 	b := open(t, "#exercise=pfc")
 	wantWrong, wantRight := graded(t, wrong), graded(t, right)
 	if wantRight.Points != wantRight.Of || wantWrong.Points == wantWrong.Of {
@@ -117,7 +143,7 @@ func TestExercise(t *testing.T) {
 // TestExerciseController checks that a student's controller is checked as outside of the browser, and that a mistake in
 // it has its line.
 func TestExerciseController(t *testing.T) {
-	h := submission(t, "aimd", "wrong", "control.star")
+	h := submission(t, "aimd", false)
 	b := open(t, "#scenario=incast")
 	want := graded(t, h)
 	b.says("Ready")
