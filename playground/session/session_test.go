@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 			Request{Scenario: scenarioText + "swich: {}\n"},
 			Mistake{File: ScenarioFile, Line: 7, Column: 1, Width: 5, Message: `unknown key "swich": did you mean "switch"?`},
 		},
-		{Request{Scenario: scenarioText, Controller: "def init(flow)\n"}, Mistake{File: ControllerFile, Line: 2, Column: 1}},
+		{Request{Scenario: scenarioText, Controller: "def init(flow)\n"}, Mistake{File: ControllerFile, Line: 1, Column: 15}},
 		{Request{Scenario: "{{{"}, Mistake{File: ScenarioFile, Line: 1}},
 		{Request{}, Mistake{File: ScenarioFile}},
 	} {

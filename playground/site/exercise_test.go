@@ -150,7 +150,7 @@ func TestExerciseController(t *testing.T) {
 	b.Value("(() => { const s = document.querySelector('#exercises'); s.value = 'aimd'; s.dispatchEvent(new Event('change')); })()")
 	b.says("Ready to check aimd")
 	b.write("file-control-star", "def init(flow)\n")
-	b.Wait("document.querySelector('#problems').textContent.includes('2:1')")
+	b.Wait("document.querySelector('#problems').textContent.includes('1:15')")
 	b.write("file-control-star", h.Files["control.star"])
 	b.says("Ready to check aimd")
 	b.run()
