@@ -11,7 +11,7 @@ import (
 const (
 	FlowMemory    = 450
 	MessageMemory = FlowMemory + 600
-	RingMemory    = 45
+	RingMemory    = 28
 )
 
 const (

@@ -27,7 +27,7 @@ func TestFlowLimits(t *testing.T) {
 		{reduce("direct", 3), 0, "the scenario has about 6285312 flows: it may have at most 4000000"},
 		{reduce("direct", 3), 1 << 30, "the scenario has about 6285312 flows, which take about 6.60 GB of memory: 1.07 GB are available"},
 		{reduce("ring", 3), 0, ""},
-		{reduce("ring", 30), 1 << 30, "the scenario has about 62853120 flows, which take about 2.83 GB of memory: 1.07 GB are available"},
+		{reduce("ring", 30), 1 << 30, "the scenario has about 62853120 flows, which take about 1.76 GB of memory: 1.07 GB are available"},
 		{reduce("ring", 600), 0, "the scenario has about 1257062400 flows: it may have at most 1073741824"},
 	} {
 		s, err := Reading{Memory: c.memory, Count: true}.Parse("x.yaml", []byte(fabric+c.text))
