@@ -114,7 +114,7 @@ func TestMistakes(t *testing.T) {
 	b.write("controller", "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    flow.rate = ackk.now\n")
 	b.Wait("document.querySelector('#problems').textContent.includes('5:')")
 	marked("#controller", "a")
-	b.write("controller", "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    flow.rate = -1\n")
+	b.write("controller", "def init(flow):\n    flow.rate = path.line_rate\n\ndef on_ack(flow, ack):\n    flow.rate -= 2 * path.line_rate\n")
 	b.Wait("document.querySelector('#problems').hidden")
 	b.run()
 	b.says("The run failed: ")
