@@ -15,7 +15,7 @@
 //     live.go lists them and holds shared code; live_other.go replaces it on other systems.
 //   - Congestion controllers in files: cc.go, and watch.go (runs again when a file is saved).
 //   - The course: lab.go, labteacher.go, labbook.go, and labgrade.go (grades all submissions, each in a process of its own;
-//     memory_linux.go, memory_other.go, cputime_unix.go and cputime_other.go limit it).
+//     memory_linux.go and memory_other.go limit it).
 //   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about the program:
 //     version.go, serve.go.
 //   - The command as a whole: command.go (Main), root.go (the list of commands, and common flags), help.go (help),

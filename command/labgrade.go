@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/lab"
 	"github.com/pausenet/pausenet/internal/escape"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/internal/workers"
 )
 
 // A submission is graded in a process of its own: if it crashes, or exceeds the limits on time or memory, only its
@@ -298,6 +300,13 @@ func newLabGradeOneCommand() *cobra.Command {
 		},
 	}
 }
+
+// startTime approximates when this process started.
+var startTime = time.Now()
+
+// processorTime returns the processor time that this process has used, or the time since its start on systems that do
+// not say.
+func processorTime() time.Duration { return cmp.Or(workers.Used(), time.Since(startTime)) }
 
 func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := shutdown.Context(ctx)

@@ -4,5 +4,5 @@ package workers
 
 import "time"
 
-// used returns 0: a process's processor time is unknown on this system.
-func used() time.Duration { return 0 }
+// Used returns 0: a process's processor time is unknown on this system.
+func Used() time.Duration { return 0 }

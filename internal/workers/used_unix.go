@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// used returns this process's processor time.
-func used() time.Duration {
+// Used returns the processor time that this process has used, or 0 on systems that do not say.
+func Used() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

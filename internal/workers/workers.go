@@ -66,7 +66,7 @@ func Share(processors, users int) int {
 // New returns a pool of size workers, the caller of Do among them. The caller must close it.
 func New(size int) *Pool {
 	size = min(max(size, 1), closing-1)
-	c := &Pool{size: size, sleepers: make([]sleeper, size), taken: make([]count, size), pace: newPace(used)}
+	c := &Pool{size: size, sleepers: make([]sleeper, size), taken: make([]count, size), pace: newPace(Used)}
 	if size <= runtime.GOMAXPROCS(0) { // otherwise a spinning worker may block another
 		c.spins = spins
 	}
