@@ -71,7 +71,9 @@ func newLabTestCommand() *cobra.Command {
 		Long: `Grade an exercise's own submissions: start/, and the folders whose names begin
 with solution or wrong. Solutions must get all points, wrong/ those that
 exercise.yaml states, other wrong ones less than all, and start/ at most 2.
---teacher adds the folders of a teacher's material.
+--teacher adds the folders of a teacher's material, and its trials: an honest
+one must get no fewer points than those before it, a cheat at most half.
+Copies of another student's files may get any.
 
 The exit code is 1 if a submission has other points.`,
 		Example: `  pausenet lab test my-exercise
@@ -109,7 +111,7 @@ func (f *labTestFlags) run(c *cobra.Command, name string) error {
 	defer os.RemoveAll(scratch)
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	all, err := lab.Try(ctx, e, material, lab.Options{Results: scratch, Jobs: f.jobs, Version: version()})
+	all, err := lab.SelfTest(ctx, e, material, lab.Options{Results: scratch, Jobs: f.jobs, Version: version()})
 	if err != nil {
 		return runError(err)
 	}

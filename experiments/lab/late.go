@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LatePolicy says what late submissions lose.
+// LatePolicy configures how many points late submissions lose. The zero value is no policy: nothing is late.
 type LatePolicy struct {
 	Due    time.Time // zero: nothing is late
 	PerDay float64   // fraction of all points that each started day costs

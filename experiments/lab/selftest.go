@@ -2,13 +2,14 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// Tried is the grade of one of an exercise's own submissions.
+// Tried represents one of an exercise's own submissions, with its grade and what was expected of it.
 type Tried struct {
 	Folder   string `json:"folder"`
 	Expected string `json:"expected"`
@@ -19,9 +20,10 @@ type Tried struct {
 // mostStartPoints limits the points of the files that students start with.
 const mostStartPoints = 2
 
-// Try grades an exercise's own submissions: start/, and all folders whose names begin with solution or wrong, in the
-// exercise or in a teacher's material, which may be nil.
-func Try(ctx context.Context, e *Exercise, material fs.FS, o Options) (all []Tried, err error) {
+// SelfTest grades an exercise's own submissions: start/, and all folders whose names begin with solution or wrong, in
+// the exercise or in a teacher's material; and the material's trials. material may be nil.
+func SelfTest(ctx context.Context, e *Exercise, material fs.FS, o Options) (all []Tried, err error) {
+	scratch := o.Results
 	if o.Made, err = e.Common(ctx, Options{Results: filepath.Join(o.Results, "common"), Jobs: o.Jobs, Version: o.Version}); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,35 @@ func Try(ctx context.Context, e *Exercise, material fs.FS, o Options) (all []Tri
 			all = append(all, t)
 		}
 	}
-	return all, nil
+	if material == nil {
+		return all, nil
+	}
+	o.Results = filepath.Join(scratch, TrialsFile)
+	trials, err := e.Try(ctx, material, o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	return append(all, expect(trials)...), err
+}
+
+// expect compares the grades of trials with what is expected: an honest one gets no fewer points than those before it,
+// and a cheat at most half. Of copies nothing is expected.
+func expect(trials []TrialGrade) (all []Tried) {
+	least := Points(0)
+	for _, g := range trials {
+		t := Tried{Folder: g.What, Grade: g.Grade}
+		switch {
+		case g.Honest:
+			t.Expected, t.OK = "at least "+least.String(), g.Points >= least
+			least = max(least, g.Points)
+		case g.Copied != "": // worth as much as the two students' parameters are near
+			t.Expected, t.OK = "any", true
+		default:
+			t.Expected, t.OK = "at most "+(g.Of/2).String(), g.Points <= g.Of/2
+		}
+		all = append(all, t)
+	}
+	return all
 }
 
 // try grades a folder of the exercise's own.

@@ -17,9 +17,9 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// Controllers are compared by winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003), as MOSS does: hashes of all runs of
-// gramTokens tokens, of which the least in each window of windowGrams is a fingerprint. Two programs that share a run of
-// gramTokens+windowGrams-1 tokens share a fingerprint.
+// These constants configure winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003), the comparison that MOSS uses. It
+// hashes each run of gramTokens tokens, and keeps the least hash of each window of windowGrams runs as a fingerprint. Two
+// programs that share a run of gramTokens+windowGrams-1 tokens share a fingerprint.
 const (
 	gramTokens  = 12
 	windowGrams = 6
