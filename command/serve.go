@@ -72,7 +72,8 @@ const servedGCPercent = 400
 func serve(from io.Reader, to io.Writer) error {
 	serving = true
 	defer func() { serving = false }()
-	if _, given := os.LookupEnv("GOGC"); !given {
+	_, given := os.LookupEnv("GOGC")
+	if !given {
 		defer debug.SetGCPercent(debug.SetGCPercent(servedGCPercent))
 	}
 	lines := bufio.NewScanner(from)
@@ -91,6 +92,9 @@ func serve(from io.Reader, to io.Writer) error {
 		reply, err := r.serve()
 		if err != nil {
 			return err
+		}
+		if !given {
+			debug.SetGCPercent(servedGCPercent) // the command may have changed it
 		}
 		if err := replies.Encode(reply); err != nil {
 			return &exitError{exitEnvironment, fmt.Errorf("write the reply: %w", err)}
@@ -116,13 +120,8 @@ func (r *serveRequest) serve() (*serveReply, error) {
 	if c, _, err := root.Find(r.Command); err == nil && !served(c) {
 		return r.refuse(fmt.Errorf("%s needs a process of its own: start it as pausenet %[1]s", c.Name())), nil
 	}
-	stdin, stdout, stderr := os.Stdin, os.Stdout, os.Stderr
-	args, collected := os.Args, debug.SetGCPercent(servedGCPercent)
-	debug.SetGCPercent(collected)
-	defer func() {
-		os.Stdin, os.Stdout, os.Stderr, os.Args = stdin, stdout, stderr, args
-		debug.SetGCPercent(collected)
-	}()
+	stdin, stdout, stderr, args := os.Stdin, os.Stdout, os.Stderr, os.Args
+	defer func() { os.Stdin, os.Stdout, os.Stderr, os.Args = stdin, stdout, stderr, args }()
 	in, given, err := os.Pipe()
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -144,14 +143,7 @@ def execute(words: Sequence[str], stdin: Optional[str] = None, show: bool = Fals
     try:
         out, err = process.communicate(stdin)
     except BaseException:
-        # As the program, 10 s at most.
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
-            try:
-                process.communicate(timeout=15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
+        _warm.interrupt(process)
         raise
     return Output(command, process.returncode, out, err or "")
 

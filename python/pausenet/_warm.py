@@ -14,6 +14,17 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 COMMANDS = ("run", "why", "bound", "estimate", "check", "validate", "list", "show", "schema", "report", "published", "version")
 
 
+def interrupt(process: "subprocess.Popen[str]") -> None:
+    """End a process of the program in order, as Ctrl-C does. It takes 10 s at most."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
+        try:
+            process.communicate(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
 class Process:
     """A process of ``pausenet serve``, which runs one command at a time."""
 
@@ -39,12 +50,7 @@ class Process:
         except BrokenPipeError:
             pass
         except BaseException:
-            # As the program, 10 s at most.
-            self.process.send_signal(signal.SIGINT if os.name != "nt" else signal.SIGTERM)
-            try:
-                self.process.wait(timeout=15)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
+            interrupt(self.process)
             raise
         if not line.endswith("\n"):  # it was killed, or it crashed
             return self.process.wait(), "", ""

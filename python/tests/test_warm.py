@@ -99,3 +99,15 @@ def test_forked():
         os._exit(0 if pausenet.run("incast").verdict == "PASS" and only().pid != parents else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert pausenet.run("incast").verdict == "PASS" and only().pid == parents
+
+
+def test_interrupt_takes_the_output():
+    """A process that has much to say when it is interrupted is not killed for it."""
+    code = ("import signal, sys, time\n"
+            "signal.signal(signal.SIGINT, lambda *_: (sys.stdout.write('x' * (1 << 20)), sys.exit(3)))\n"
+            "print('ready', flush=True)\n"
+            "time.sleep(60)\n")
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    _warm.interrupt(process)
+    assert process.returncode == 3
