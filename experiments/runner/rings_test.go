@@ -38,7 +38,12 @@ sample: {interval: 10us, flows: none}
 `,
 	"late ranks": `
 topology: {rate: 100Gbps, delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}}
-workloads: [{tag: a, job: {steps: [{compute: {time: 1us, slow: h2, factor: 90}}, {collective: {kind: allgather, algorithm: ring, size: 40KB, chunks: 2}}]}}]
+workloads:
+  - tag: a
+    job:
+      steps:
+        - compute: {time: 1us, slow: h2, factor: 90}
+        - collective: {kind: allgather, algorithm: ring, size: 40KB, chunks: 2}
 duration: 60us
 sample: {interval: 10us, flows: none}
 `,
