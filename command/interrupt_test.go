@@ -16,13 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // These start pausenet, have it block, and send it a signal. They assert that it ends, not how fast; internal/shutdown
 // has the other places where a process can be blocked.
 
 // endless sets the time after which a process counts as one that does not end.
-const endless = 3 * time.Minute
+const endless = testenv.Hung
 
 // blocked represents a pausenet process that waits for something and never gets it.
 type blocked struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +41,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 }
 
 // timeout limits how long a script waits for something short, on a machine that is busy with other work.
-const timeout = 3 * time.Minute
+const timeout = testenv.Hung
 
 // started holds a script's processes by name.
 type started map[string]*process

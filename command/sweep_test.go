@@ -15,6 +15,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -98,7 +99,7 @@ func (s *screen) Write(b []byte) (int, error) {
 }
 
 // hung limits how long a display may take to show an update. It shows it within milliseconds, or never.
-const hung = 2 * time.Minute
+const hung = testenv.Hung
 
 // await waits until texts have been written.
 func (s *screen) await(t *testing.T, texts ...string) {

@@ -51,7 +51,7 @@ func bringUpFrom(t testing.TB, yaml, controller string, o Options) *Fabric {
 
 // timeout limits how long tests wait for something certain, on a machine that is busy with other work. It only prevents
 // hanging.
-const timeout = 3 * time.Minute
+const timeout = testenv.Hung
 
 // until waits for something that must come.
 func until(t testing.TB, what string, is func() bool) {

@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -52,7 +53,7 @@ func TestLoopingController(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	const endless = 3 * time.Minute
+	const endless = testenv.Hung
 	watchdog := time.AfterFunc(endless, func() { _ = c.Process.Kill() })
 	lines := bufio.NewReader(stderr)
 	if said, err := lines.ReadString('\n'); said != "loops\n" {

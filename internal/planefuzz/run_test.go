@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf/wasm/reference"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/workers"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
@@ -27,7 +28,7 @@ import (
 )
 
 // timeout limits the time of one run, which takes tens of milliseconds.
-const timeout = 3 * time.Minute
+const timeout = testenv.Hung
 
 // run holds one scenario on one plane.
 type run struct {

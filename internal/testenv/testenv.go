@@ -4,7 +4,12 @@ package testenv
 import (
 	"os"
 	"testing"
+	"time"
 )
+
+// Hung is how long a test waits for an event before it fails. No event takes as long on a working program, even under
+// the race detector on a busy machine.
+const Hung = 20 * time.Minute
 
 // NeedRoot skips a test that loads programs into the kernel or makes namespaces if the user may not. In CI (environment
 // variable CI set) it fails instead, because nobody would notice a skipped test there.

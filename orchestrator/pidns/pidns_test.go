@@ -21,7 +21,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-const timeout = 3 * time.Minute
+const timeout = testenv.Hung
 
 // in starts a command in a namespace, on a thread of its own among the namespace init's mounts, and calls then while
 // that thread lives.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
@@ -206,7 +207,7 @@ func testLiveFrames(t *testing.T, planeName string) {
 	}
 	out := f.run(t, "h1", "ping", "-c", "1", "-W", "180", "h5")
 	t.Log(out)
-	for deadline := time.Now().Add(3 * time.Minute); ended < 2 &&
+	for deadline := time.Now().Add(testenv.Hung); ended < 2 &&
 		time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if err := f.Do(func() error { ended = 2 - f.Engine().OpenFlows(); return nil }); err != nil {
 			t.Fatal(err)

@@ -162,7 +162,7 @@ func TestLiveGivesWay(t *testing.T) {
 	}
 	wait := func(what string, is func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(3 * time.Minute); !is(); {
+		for deadline := time.Now().Add(testenv.Hung); !is(); {
 			if time.Now().After(deadline) {
 				t.Fatalf("waited in vain until %s: %+v", what, f.Status())
 			}

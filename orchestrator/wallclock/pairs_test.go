@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/hostagent/qp"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
@@ -147,7 +148,7 @@ func livePairs(t *testing.T, plane string, loss float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := time.Now().Add(3 * time.Minute)
+	limit := time.Now().Add(testenv.Hung)
 	for done := false; !done; time.Sleep(10 * time.Millisecond) {
 		if err := f.Do(func() error { done = len(programs[0].completed) == count+1; return nil }); err != nil {
 			t.Fatal(err)

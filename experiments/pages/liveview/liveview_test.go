@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // timeout only prevents hanging.
-const timeout = 3 * time.Minute
+const timeout = testenv.Hung
 
 // fabric holds a live fabric with its page.
 type fabric struct {
