@@ -1,8 +1,11 @@
 package command
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -11,11 +14,26 @@ import (
 // that every command knows that controller.
 func TestOwnProgram(t *testing.T) {
 	t.Parallel()
+	folder, err := filepath.Abs(filepath.Join("..", "examples", "own-controller"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.Command("go", "list", "-deps", ".")
+	list.Dir = folder
+	if out, err := list.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\nif pausenet's dependencies have changed: go -C examples/own-controller mod tidy", err, out)
+	}
+	// In a workspace the build takes pausenet's packages from the cache, where the tests' builds have put them.
+	workspace := filepath.Join(t.TempDir(), "go.work")
+	text := fmt.Sprintf("go %s\nuse %q\nuse %q\n", strings.TrimPrefix(runtime.Version(), "go"), folder, filepath.Join(folder, "..", ".."))
+	if err := os.WriteFile(workspace, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	program := filepath.Join(t.TempDir(), "own")
 	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = filepath.Join("..", "examples", "own-controller")
+	build.Dir, build.Env = folder, append(os.Environ(), "GOWORK="+workspace)
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s\nif pausenet's dependencies have changed: go -C examples/own-controller mod tidy", err, out)
+		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, c := range []struct {
 		args []string
