@@ -38,9 +38,10 @@ func newCheckHeadroomCommand() *cobra.Command {
 		controller, format string
 		response           string
 		arithmetic         bool
+		tables             tablesFlags
 	)
 	c := &cobra.Command{
-		Use:   "headroom SCENARIO",
+		Use:   "headroom SCENARIO|--lookup FILE...",
 		Short: "Check that no lossless frame can be dropped for lack of headroom",
 		Long: `Check that no lossless frame can be dropped for lack of headroom, in two ways.
 
@@ -64,14 +65,34 @@ Gbps, 1.51 us at 40 Gbps and 2.02 us at 100 Gbps. Only the arithmetic covers
 that, buffer cells (switch.pfc.cell_size, switch.pfc.small_packets) and longer
 frames of other priorities (topology.interface_mtu).
 
+--lookup checks the rows of SONiC's pg_profile_lookup.ini instead. A row is
+proved if its headroom holds the need, and refuted if it is less than the
+cable alone holds, or if a run with --run drops frames. A row is inverted if a
+shorter cable or a lower rate has more. --response is then also a profile:
+802.3, the standard's limit for one end at each rate, or none.
+
 The exit code is 0 if everything is proved, and 1 otherwise.`,
 		Example: `  pausenet check headroom incast
   pausenet check headroom incast --set switch.pfc.headroom=10KB
   pausenet check headroom fabric.yaml --response 2us -o json
-  pausenet check headroom switch.yaml --set switch.pfc.cell_size=144B`,
-		Args:              cobra.ExactArgs(1),
+  pausenet check headroom switch.yaml --set switch.pfc.cell_size=144B
+  pausenet check headroom --lookup device/ --mtu 9100 --response 802.3`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(tables.globs) > 0 {
+				return nil // the shell expands a pattern to several arguments
+			}
+			return cobra.ExactArgs(1)(c, args)
+		},
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(tables.globs) > 0 {
+				return tables.check(c, args, response, format)
+			}
+			for _, name := range tablesOnly {
+				if c.Flags().Changed(name) {
+					return badInput(fmt.Errorf("--%s is an option for tables: add --lookup FILE, or leave it out", name))
+				}
+			}
 			span, err := units.ParseTime(response)
 			if err != nil || span < 0 || span > vtime.Millisecond {
 				return badInput(fmt.Errorf("--response %s: expected a time from 0 to 1 ms, such as 1.5us", response))
@@ -125,6 +146,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 	completeWord(c, "cc", controllerWords)
 	completeNothing(c, "response")
 	formatFlag(c, &format)
+	tables.add(c)
 	return c
 }
 

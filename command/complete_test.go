@@ -12,7 +12,7 @@ import (
 // fileFlags lists flags that take the name of a file, existing or new.
 var fileFlags = []string{
 	"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out",
-	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup",
+	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup", "check headroom --lookup",
 	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",
 	"teacher", "lab teacher --archive",
 }

@@ -139,7 +139,7 @@ var mayImport = map[string][]string{
 		"experiments/lab", "experiments/scenario", "experiments/sweep", "topologies", "switchagent", "settings",
 	},
 	"experiments/analysis/headroom": {
-		"experiments/scenario", "experiments/runner", "topologies", "settings", "hostagent",
+		"experiments/scenario", "experiments/scenario/sonic", "experiments/runner", "topologies", "settings", "hostagent",
 		"switchagent", "orchestrator/engine", "orchestrator/engine/fill",
 	},
 	"experiments/scenario/sonic": {},

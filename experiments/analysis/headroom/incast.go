@@ -353,6 +353,9 @@ type Tried struct {
 	Sets    []string    // the settings of the run, as for --set
 }
 
+// PastXOFF returns the bytes buffered past a static XOFF of a row's scenario.
+func (t *Tried) PastXOFF() units.Bytes { return max(0, t.Most-rowXOFF) }
+
 // Load reads the scenario again with these settings.
 type Load func(sets []string) (*scenario.Scenario, error)
 

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,12 +16,22 @@ type lookupKey struct {
 	cable string
 }
 
+// LookupRow represents a line of a pg_profile_lookup.ini. Fields holds the columns after the cable, by name.
+type LookupRow struct {
+	Line   int
+	Speed  int64  // Mb/s
+	Cable  string // such as 40m
+	Fields map[string]string
+}
+
 // lookupFields lists the columns in order. The last is optional.
 var lookupFields = []string{"size", "xon", "xoff", "dynamic_th", "xon_offset"}
 
-// ParseLookup reads the file: speed, cable, size, xon, xoff, threshold and, on some platforms, xon_offset.
-func ParseLookup(data []byte) (Lookup, error) {
-	l := Lookup{}
+// ErrNoProfiles reports a file of comments only.
+var ErrNoProfiles = errors.New("the file has no profiles: expected lines such as \"100000 40m 4608 4608 160000 0 4608\"")
+
+// LookupRows reads the file: speed, cable, size, xon, xoff, threshold and, on some platforms, xon_offset.
+func LookupRows(data []byte) (rows []LookupRow, err error) {
 	for i, line := range strings.Split(string(data), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
@@ -35,14 +46,37 @@ func ParseLookup(data []byte) (Lookup, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %q is not a speed in Mbps", i+1, words[0])
 		}
-		row := map[string]string{}
+		row := LookupRow{Line: i + 1, Speed: speed, Cable: words[1], Fields: map[string]string{}}
 		for k, word := range words[2:] {
-			row[lookupFields[k]] = word
+			row.Fields[lookupFields[k]] = word
 		}
-		l[lookupKey{speed, words[1]}] = row
+		rows = append(rows, row)
 	}
-	if len(l) == 0 {
-		return nil, fmt.Errorf("the file has no profiles: expected lines such as \"100000 40m 4608 4608 160000 0 4608\"")
+	if len(rows) == 0 {
+		return nil, ErrNoProfiles
+	}
+	return rows, nil
+}
+
+// ParseLookup reads the file. A later line replaces an earlier one with the same speed and cable.
+func ParseLookup(data []byte) (Lookup, error) {
+	rows, err := LookupRows(data)
+	if err != nil {
+		return nil, err
+	}
+	l := Lookup{}
+	for _, row := range rows {
+		l[lookupKey{row.Speed, row.Cable}] = row.Fields
 	}
 	return l, nil
+}
+
+// Metres parses the row's cable, in metres.
+func (r *LookupRow) Metres() (int64, error) {
+	return metres(fmt.Sprintf("line %d", r.Line), r.Cable)
+}
+
+// Bytes parses a field of the row with a number of bytes.
+func (r *LookupRow) Bytes(field string) (int64, error) {
+	return bytesOf(fmt.Sprintf("line %d: %s", r.Line, field), r.Fields[field])
 }
