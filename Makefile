@@ -338,6 +338,7 @@ FUZZ = \
 	experiments/scenario:FuzzHPCCFlows \
 	experiments/scenario:FuzzMessages \
 	experiments/scenario:FuzzParseScenario \
+	experiments/search:FuzzParse \
 	experiments/traffic/collective:FuzzReadChakra \
 	experiments/traffic/steps:FuzzReadGOAL \
 	experiments/traffic/workload:FuzzParseSizes \

@@ -28,6 +28,7 @@ func commands() []commandGroup {
 			newSweepCommand,
 			newWorkerCommand,
 			newRerunCommand,
+			newSearchCommand,
 		}},
 		{"scenarios", "Write scenarios:", []func() *cobra.Command{
 			newListCommand,

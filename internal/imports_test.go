@@ -168,6 +168,11 @@ var mayImport = map[string][]string{
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",
 		"experiments/suite", "experiments/analysis/bound", "experiments/analysis/fluid", "hostagent", "orchestrator/engine",
 	},
+	"experiments/explore": {
+		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/observe",
+		"experiments/results/why", "topologies",
+	},
+	"experiments/search": {"experiments/explore", "experiments/scenario", "topologies"},
 	"experiments/train": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/pages/report",
 		"hostagent", "orchestrator/engine", "orchestrator/engine/plane",
@@ -194,7 +199,7 @@ var mayImport = map[string][]string{
 		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
 		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
-		"experiments/live", "experiments/train", "experiments/pages/report",
+		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
 		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
 	},

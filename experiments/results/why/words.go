@@ -195,6 +195,9 @@ func share(queue string) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
+// Unavoidable lists the root causes that a flow has even when it is alone in the fabric.
+var Unavoidable = []string{"its size: sending at line rate", "serialization and propagation on the path"}
+
 // root returns the root cause of a part of a flow's time.
 func (r *Run) root(x *rundir.WhyRow) word {
 	n := x.Cause
@@ -210,11 +213,11 @@ func (r *Run) root(x *rundir.WhyRow) word {
 	switch x.What {
 	case "serialisation":
 		if x.Stage == "sending" {
-			return about("its size: sending at line rate")
+			return about(Unavoidable[0])
 		}
-		return about("serialization and propagation on the path")
+		return about(Unavoidable[1])
 	case "propagation":
-		return about("serialization and propagation on the path")
+		return about(Unavoidable[1])
 	case "queue":
 		return about("other frames of its NIC")
 	case "pacing", "window":

@@ -1,0 +1,143 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/explore"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/search"
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+func newSearchCommand() *cobra.Command {
+	var f exploreFlags
+	c := &cobra.Command{
+		Use:   "search FAMILY.yaml",
+		Short: "Find the worst cases of a family of scenarios",
+		Long: `Find the worst cases of a family of scenarios, such as a deadlock, lossless
+drops, or flows that are slower under one controller than under another. A
+family is a scenario's file with a section "search". The section says which
+settings, flows and link failures may vary, and what to look for
+(docs/search.md).
+
+A third of the candidates is drawn at random. The others are changes of the
+worst candidate of each cause found so far. Then search removes every flow,
+failure and setting that a case does not need. For each cause it writes a
+scenario of a few lines, and the command that runs it.
+
+The result depends only on the file. Every run is kept in a journal in the
+output folder: if search is interrupted, the same command continues.`,
+		Example: `  pausenet search examples/search/deadlock.yaml
+  pausenet search mine.yaml --out found --jobs 1`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			filename, data, err := scenario.ReadSpec(args[0])
+			if err != nil {
+				return badInput(err)
+			}
+			family, err := search.Parse(filename, data)
+			if err != nil {
+				return badInput(err)
+			}
+			return f.run(c, "search-"+family.Name, func(ctx context.Context, folder string, progress func(string)) error {
+				r, err := family.Search(ctx, search.Options{
+					Folder: folder, Jobs: f.jobs, Version: version(), Progress: progress,
+				})
+				if err != nil {
+					return err
+				}
+				if structured(f.format) {
+					return writeStructured(c.OutOrStdout(), f.format, r)
+				}
+				writeSearch(people(c.OutOrStdout()), r)
+				return nil
+			})
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// exploreFlags holds the flags of search and tune.
+type exploreFlags struct {
+	out    string
+	jobs   int
+	format string
+}
+
+func (f *exploreFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.out, "out", "", "output `folder` (default: results/"+c.Name()+"-NAME)")
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
+	formatFlag(c, &f.format)
+	completeFolder(c, "out")
+	completeNothing(c, "jobs")
+}
+
+// run calls do with the output folder. It explains its errors.
+func (f *exploreFlags) run(c *cobra.Command, name string,
+	do func(ctx context.Context, folder string, progress func(string)) error,
+) error {
+	if err := notEmpty(c, "out"); err != nil {
+		return err
+	}
+	if !c.Flags().Changed("jobs") {
+		f.jobs = runtime.GOMAXPROCS(0)
+	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+		return err
+	}
+	folder := f.out
+	if folder == "" {
+		folder = filepath.Join("results", name)
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	err := do(ctx, folder, func(line string) { fmt.Fprintln(c.ErrOrStderr(), "pausenet: "+line) })
+	var environment *runner.EnvironmentError
+	var other *explore.OtherJournalError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitVerdict, fmt.Errorf("interrupted: the same command continues with the runs in %s",
+			filepath.Join(folder, explore.JournalName))}
+	case errors.As(err, &environment):
+		return &exitError{exitEnvironment, err}
+	case errors.As(err, &other):
+		return badInput(err)
+	}
+	return runError(err)
+}
+
+func writeSearch(w io.Writer, r *search.Result) {
+	fmt.Fprintf(w, "%s: %s\n%d candidates, %d cannot run, %d cases; %s\n", r.Family, r.Objective, r.Candidates, r.Invalid,
+		r.Interested, effort(r.Runs, r.Known, r.Spent))
+	if len(r.Cases) == 0 {
+		fmt.Fprintln(w, "\nno case found: raise budget, lower at_least, or let more vary")
+	}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		fmt.Fprintf(w, "\n%d. %s: %s (under seeds 1 to 5: %s)\n", i+1, c.Cause, c.ValueText, c.Seeds)
+		fmt.Fprintf(w, "  why: %s\n", c.Why)
+		fmt.Fprintf(w, "  shrunk from %d flows to %d, and from %s; %d faults\n", c.FlowsBefore, c.Flows, c.FoundText, c.Faults)
+		fmt.Fprintf(w, "  fingerprint %.12s\n  %s\n", c.Fingerprint, c.Command)
+	}
+}
+
+// effort tells what a search has cost.
+func effort(runs, known int, spent time.Duration) string {
+	text := fmt.Sprintf("%d runs, %.1f s of processor time", runs, spent.Seconds())
+	if known > 0 {
+		text += fmt.Sprintf(" (and %d runs from the journal)", known)
+	}
+	return text
+}

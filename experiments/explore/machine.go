@@ -1,0 +1,202 @@
+package explore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/observe"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/workers"
+)
+
+// Task describes a run.
+type Task struct {
+	Text       string // of the scenario
+	Controller string
+	Seed       uint64
+	Why        bool // find the cause, too
+}
+
+// Outcome holds what a run came to.
+type Outcome struct {
+	Error       string             `json:"error,omitempty"` // why the scenario cannot run; then nothing else is set
+	Values      map[string]float64 `json:"values,omitempty"`
+	Hint        float64            `json:"hint,omitempty"` // of the first quantity
+	Verdict     measure.Status     `json:"verdict,omitempty"`
+	Fingerprint string             `json:"fingerprint,omitempty"`
+	Cause       *Cause             `json:"cause,omitempty"` // of a FAIL, and of a task with Why
+}
+
+// Value returns a measured quantity, NaN if the run has none.
+func (o *Outcome) Value(name string) float64 {
+	if v, ok := o.Values[name]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// Failed reports whether the run's numbers cannot be used.
+func (o *Outcome) Failed() bool { return o.Error != "" || o.Verdict == measure.Fail }
+
+// Machine makes runs, several at a time, and keeps their outcomes.
+type Machine struct {
+	// File names the family's file. Paths in a scenario are relative to its folder.
+	File       string
+	Quantities []*Quantity
+	Journal    *Journal
+	Jobs       int
+	// Scratch names a folder for the files of a run whose cause is wanted. The machine creates it when needed.
+	Scratch string
+	// Ran, if set, is called after each run, also from several goroutines at once.
+	Ran func()
+
+	slots   chan struct{}
+	runs    atomic.Int64
+	started time.Duration // processor time of the process before
+}
+
+// Start makes the machine ready.
+func (m *Machine) Start() {
+	m.slots, m.started = make(chan struct{}, m.Jobs), workers.Used()
+}
+
+// Runs returns the number of runs made now, without those that the journal already had.
+func (m *Machine) Runs() int { return int(m.runs.Load()) }
+
+// Spent returns the processor time since Start.
+func (m *Machine) Spent() time.Duration { return workers.Used() - m.started }
+
+// Each calls f for 0..n-1, several at a time. The machine limits the runs under way, not the calls.
+func (m *Machine) Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range n {
+		group.Go(func() error { return f(ctx, i) })
+	}
+	return group.Wait()
+}
+
+// Run returns the outcome of a task. An error means that the search cannot continue.
+func (m *Machine) Run(ctx context.Context, t Task) (*Outcome, error) {
+	key := t.key()
+	if o := m.Journal.find(key); o != nil {
+		return o, nil
+	}
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	o, err := m.run(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	m.runs.Add(1)
+	if m.Ran != nil {
+		m.Ran()
+	}
+	return o, m.Journal.keep(key, o)
+}
+
+// key returns the task's key in the journal.
+func (t *Task) key() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %t", t.Text, t.Controller, t.Seed, t.Why))
+	return hex.EncodeToString(sum[:12])
+}
+
+func (m *Machine) run(ctx context.Context, t Task) (*Outcome, error) {
+	s, err := m.load(t)
+	if err != nil {
+		return &Outcome{Error: err.Error()}, nil
+	}
+	options := runner.Options{Controller: t.Controller, Seed: t.Seed, Processors: 1}
+	var sum *measure.Summary
+	var cause *Cause
+	if t.Why {
+		sum, cause, err = m.explained(ctx, s, options)
+	} else if sum, err = runner.Watch(ctx, s, options, runner.Watching{}); err == nil {
+		cause = failure(s, sum)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.outcome(sum, cause), nil
+}
+
+// load reads the scenario of a task.
+func (m *Machine) load(t Task) (*scenario.Scenario, error) {
+	s, err := scenario.Reading{Controllers: []string{t.Controller}}.Parse(m.File, []byte(t.Text))
+	if err == nil {
+		err = scenario.Check(s, []string{t.Controller}, t.Seed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.WithSeed(t.Seed)
+}
+
+// outcome measures a run.
+func (m *Machine) outcome(sum *measure.Summary, cause *Cause) *Outcome {
+	o := &Outcome{
+		Values: map[string]float64{}, Verdict: sum.Verdict.Status, Fingerprint: sum.Fingerprint, Cause: cause,
+	}
+	for i, q := range m.Quantities {
+		if v := q.of(sum); !math.IsNaN(v) {
+			o.Values[q.Name] = v
+		}
+		if i == 0 && q.hint != nil {
+			o.Hint = q.hint(sum)
+		}
+	}
+	return o
+}
+
+// explained makes a run with the record of causes, in a folder that is removed afterwards.
+func (m *Machine) explained(ctx context.Context, s *scenario.Scenario, options runner.Options) (
+	*measure.Summary, *Cause, error,
+) {
+	if s.WhyFits() != nil { // the run is too large for a record
+		sum, err := runner.Watch(ctx, s, options, runner.Watching{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return sum, causeOf(s, sum, ""), nil
+	}
+	if err := os.MkdirAll(m.Scratch, 0o755); err != nil {
+		return nil, nil, err
+	}
+	folder, err := os.MkdirTemp(m.Scratch, "run")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(folder)
+	options.Directory, options.Observers = filepath.Join(folder, "why"), []runner.NewObserver{observe.Why}
+	r, err := runner.Run(ctx, s, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &r.Summary, causeOf(s, &r.Summary, options.Directory), nil
+}
+
+// Text returns a number with three digits and the quantity's unit.
+func (q *Quantity) Text(value float64) string {
+	if math.IsNaN(value) {
+		return "none"
+	}
+	if q.Kind.Name == measure.KindCount.Name {
+		return strconv.FormatFloat(value, 'g', 4, 64)
+	}
+	return q.Kind.Text(value)
+}

@@ -1,0 +1,253 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pausenet/pausenet/experiments/explore"
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// short is a family whose headroom is too small by far, so that small searches find cases.
+const short = `
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: 5}}
+switch: {pfc: {xoff: 20KB, headroom: 5KB}}
+controllers: [none, dcqcn]
+expect_unused: [controller]
+duration: 200us
+drain: true
+sample: {interval: 100us, flows: none}
+search:
+  objective: {metric: lossless_drops, under: none, at_least: 1, keep: 0}
+  vary: {switch.pfc.xoff_to_xon: 2KB..9KB}
+  flows:
+    - {tag: x, count: 2..6, from: all, to: [h0, h1], size: 20KB..80KB log, start: 0us..10us}
+  faults:
+    - {count: 0..1, links: hosts, at: 5us..50us, with: {loss: 1%}}
+  budget: 40
+  seed: 1
+`
+
+func parse(t *testing.T, text string) *Family {
+	t.Helper()
+	f, err := Parse("family.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// run makes a search, and returns its result and the files that it wrote.
+func run(t *testing.T, text, folder string, jobs int) (*Result, map[string]string) {
+	t.Helper()
+	r, err := parse(t, text).Search(context.Background(), Options{Folder: folder, Jobs: jobs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, written(t, folder)
+}
+
+// written returns the files of a folder, without the journal, whose order is that in which runs end.
+func written(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == explore.JournalName {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// the commands name the folder
+		all[e.Name()] = strings.ReplaceAll(string(data), filepath.ToSlash(folder), "FOLDER")
+	}
+	return all
+}
+
+// TestSearch checks that a case is found and shrunk, that its file repeats it, and that the result depends neither on
+// the number of jobs nor on interruptions.
+func TestSearch(t *testing.T) {
+	folder := t.TempDir()
+	r, want := run(t, short, folder, 1)
+	if len(r.Cases) != 1 || r.Cases[0].Cause != "dropped in a lossless class beyond XOFF and headroom" {
+		t.Fatalf("got %+v, want one case of drops for want of headroom", r.Cases)
+	}
+	c := r.Cases[0]
+	if c.Flows > 2 || c.Faults != 0 {
+		t.Errorf("%d flows and %d faults are left, want at most 2 and none", c.Flows, c.Faults)
+	}
+	s, err := scenario.Load(filepath.Join(folder, c.File), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := runner.Watch(context.Background(), s, runner.Options{Controller: "none", Seed: 1}, runner.Watching{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Fingerprint != c.Fingerprint || float64(sum.Drops.Lossless) != c.Value {
+		t.Errorf("the file's run has fingerprint %s and %d drops, the case %s and %v", sum.Fingerprint, sum.Drops.Lossless,
+			c.Fingerprint, c.Value)
+	}
+
+	for _, jobs := range []int{2, 5} {
+		if _, got := run(t, short, t.TempDir(), jobs); !reflect.DeepEqual(got, want) {
+			t.Errorf("with %d jobs: got\n%v\nwant\n%v", jobs, got, want)
+		}
+	}
+
+	// A process that was killed leaves a journal that ends anywhere.
+	journal, err := os.ReadFile(filepath.Join(folder, explore.JournalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := t.TempDir()
+	if err := os.WriteFile(filepath.Join(cut, explore.JournalName), journal[:len(journal)/2+7], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, got := run(t, short, cut, 2)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("after a cut journal: got\n%v\nwant\n%v", got, want)
+	}
+	if half := bytes.Count(journal[:len(journal)/2+7], []byte("\n")) - 1; again.Known != half || again.Runs+half != r.Runs {
+		t.Errorf("%d runs from the journal and %d new ones, want %d and %d", again.Known, again.Runs, half, r.Runs-half)
+	}
+	if _, err := parse(t, strings.Replace(short, "budget: 40", "budget: 41", 1)).Search(context.Background(),
+		Options{Folder: cut, Jobs: 1}); err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("another family continued with this journal: %v", err)
+	}
+}
+
+// TestInterrupted checks that an interrupted search keeps its runs.
+func TestInterrupted(t *testing.T) {
+	folder := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	var once sync.Once
+	_, err := parse(t, short).Search(ctx, Options{Folder: folder, Jobs: 1, Progress: func(string) { once.Do(cancel) }})
+	if err == nil {
+		t.Fatal("the search was not interrupted")
+	}
+	r, _ := run(t, short, folder, 1)
+	if r.Known < generation {
+		t.Errorf("%d runs were kept, want at least %d", r.Known, generation)
+	}
+}
+
+// TestOfItself checks that a controller compared with itself has no case, whatever the threshold.
+func TestOfItself(t *testing.T) {
+	for _, objective := range []string{
+		"{metric: fct_mean, under: dcqcn, against: dcqcn, as: ratio, at_least: 1}",
+		"{metric: fct_mean, under: dcqcn, against: dcqcn, as: difference, at_least: 0ns}",
+		"{metric: fct_mean, under: dcqcn, against: dcqcn, goal: lowest, at_least: 1}",
+	} {
+		text := strings.Replace(short, "{metric: lossless_drops, under: none, at_least: 1, keep: 0}", objective, 1)
+		text = strings.NewReplacer("headroom: 5KB", "headroom: 50KB", "budget: 40", "budget: 16").Replace(text)
+		r, _ := run(t, text, t.TempDir(), 2)
+		if len(r.Cases) != 0 || r.Interested != 0 {
+			t.Errorf("%s: %+v, want no case", objective, r.Cases)
+		}
+	}
+}
+
+// TestMinimize checks minimize against all subsets: it returns a part that passes, and no item of it can go.
+func TestMinimize(t *testing.T) {
+	list := []int{0, 1, 2, 3, 4, 5, 6, 7}
+	for needed := range 1 << len(list) {
+		tests := 0
+		test := func(part []int) bool {
+			tests++
+			got := 0
+			for _, x := range part {
+				got |= 1 << x
+			}
+			return got&needed == needed
+		}
+		part := minimize(list, test)
+		got := 0
+		for _, x := range part {
+			got |= 1 << x
+		}
+		if got&needed != needed || len(part) > 1 && got != needed {
+			t.Fatalf("needed %b: got %b", needed, got)
+		}
+		if n := len(list); tests > n*n+3*n { // the paper's bound, section 3.2
+			t.Errorf("needed %b: %d tests", needed, tests)
+		}
+	}
+}
+
+// TestMistakes checks that each mistake is reported at its position.
+func TestMistakes(t *testing.T) {
+	for name, c := range map[string]struct{ old, replacement, want string }{
+		"section":    {"search:", "searches:", "family.yaml:2:1: the file has no section search"},
+		"metric":     {"lossless_drops", "lossless_drop", `:10:23: unknown quantity "lossless_drop": did you mean "lossless_drops"?`},
+		"controller": {"under: none", "under: nine", "nine"},
+		"range":      {"2KB..9KB", "2KB..9us", `:11:34: "2KB..9us" is not a range`},
+		"backwards":  {"2KB..9KB", "9KB..2KB", "swap its ends"},
+		"path":       {"switch.pfc.xoff_to_xon", "switch.pfc.xof", `unknown key "xof"`},
+		"count":      {"count: 2..6", "count: 2KB..6KB", "whole number"},
+		"key":        {"size: 20KB", "sizes: 20KB", `unknown key "sizes"`},
+		"as":         {"keep: 0", "as: ratio", "add against"},
+		"scenario":   {"star: {hosts: 5}", "star: {host: 5}", `family.yaml:2:45: unknown key "host"`},
+	} {
+		f, err := Parse("family.yaml", []byte(strings.Replace(short, c.old, c.replacement, 1)))
+		if err == nil {
+			_, err = f.Search(context.Background(), Options{Folder: t.TempDir(), Jobs: 1})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(short))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		family, err := Parse("family.yaml", data)
+		if err != nil || family.Budget > 1000 {
+			return
+		}
+		c := family.draw(explore.NewRandom(1, 0))
+		for range 3 {
+			c = family.change(c, explore.NewRandom(1, 1))
+		}
+		family.text(c)
+	})
+}
+
+// TestExamples checks that the families in examples/search can be read.
+func TestExamples(t *testing.T) {
+	paths, err := filepath.Glob("../../examples/search/*.yaml")
+	if err != nil || len(paths) < 4 {
+		t.Fatalf("%d examples, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Parse(path, data)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := scenario.Parse(path, []byte(f.text(f.draw(explore.NewRandom(1, 0)))), nil); err != nil {
+			t.Errorf("%s: the first candidate: %v", path, err)
+		}
+	}
+}
