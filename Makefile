@@ -331,6 +331,7 @@ FUZZ = \
 	controllerfile/wasm:FuzzMutant \
 	controllerfile/wasm:FuzzRead \
 	ebpf:FuzzIngress \
+	experiments/analysis/deadlock/certificate:FuzzRead \
 	experiments/lab:FuzzParse \
 	experiments/live:FuzzRequest \
 	experiments/results:FuzzReadJSON \

@@ -20,15 +20,16 @@ import (
 
 func newCheckCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "check headroom",
-		Short: "Prove or refute that a fabric's settings are lossless",
-		Long: `Prove or refute a property of a fabric's settings: for now, that the headroom
-is large enough.`,
-		Example: `  pausenet check headroom incast --set switch.pfc.headroom=10KB`,
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "check headroom|deadlock",
+		Short: "Prove or refute that a fabric loses nothing and cannot deadlock",
+		Long: `Prove or refute a property of a fabric: that its headroom is large enough, or
+that PAUSE cannot deadlock it.`,
+		Example: `  pausenet check headroom incast --set switch.pfc.headroom=10KB
+  pausenet check deadlock leafspine --failures 2`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newCheckHeadroomCommand())
+	c.AddCommand(newCheckHeadroomCommand(), newCheckDeadlockCommand())
 	return c
 }
 

@@ -1,0 +1,395 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/analysis/deadlock"
+	"github.com/pausenet/pausenet/experiments/analysis/deadlock/certificate"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+type deadlockFlags struct {
+	sets        []string
+	controller  string
+	format      string
+	out         string
+	certificate string
+	failures    int
+	own         bool
+	each        bool
+	arithmetic  bool
+}
+
+func newCheckDeadlockCommand() *cobra.Command {
+	var f deadlockFlags
+	c := &cobra.Command{
+		Use:   "deadlock SCENARIO|TOPOLOGY",
+		Short: "Prove that PAUSE cannot deadlock a fabric, or show the deadlock",
+		Long: `Prove that flow control cannot deadlock a fabric, or show how it does.
+
+For each set of up to --failures failed links, check deadlock follows all
+shortest paths, in each lossless priority, from any host to any other (--flows:
+only between the hosts of the scenario's flows). A frame that arrives by one
+link and leaves by another makes the first buffer depend on the second. Without
+a cycle of buffers there is no deadlock (Dally and Seitz 1987).
+
+If there is a cycle, check deadlock names its buffers, and the hosts whose
+frames close it. It then runs traffic along the cycle, without congestion
+control.
+
+  proved      no case has a cycle; --out writes a certificate
+  REFUTED     a run deadlocked; --out writes its scenario
+  not proved  there is a cycle, but no run deadlocked
+
+The certificate is an order of the buffers that every path follows. Let
+--certificate check it: that code shares nothing with the prover.
+
+The exit code is 0 if the fabric is proved, and 1 otherwise.`,
+		Example: `  pausenet check deadlock leafspine
+  pausenet check deadlock leafspine --failures 2 --out deadlock
+  pausenet check deadlock mine.yaml --flows --failures 0
+  pausenet check deadlock leafspine --certificate deadlock/certificate.json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeSubjects,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty(c, "out"); err != nil {
+				return err
+			}
+			ctx, release := shutdown.Context(c.Context())
+			defer release()
+			return f.run(ctx, c.OutOrStdout(), args[0])
+		},
+	}
+	setFlag(c, &f.sets)
+	flags := c.Flags()
+	flags.IntVar(&f.failures, "failures", 1, "largest `number` of failed links between switches, 0 to 2")
+	flags.BoolVar(&f.own, "flows", false, "only the scenario's own flows, in place of any traffic")
+	flags.BoolVar(&f.each, "each", false, "run traffic along each cycle, in place of one of each kind")
+	flags.BoolVar(&f.arithmetic, "no-run", false, "run no traffic")
+	flags.StringVar(&f.controller, "cc", "", "`name` of the controller or variant whose settings apply (default: the scenario's first)")
+	flags.StringVar(&f.out, "out", "", "write the certificate, or the scenarios that deadlock, to this `folder`")
+	flags.StringVar(&f.certificate, "certificate", "", "check this certificate `file` in place of proving")
+	completeWord(c, "cc", controllerWords)
+	completeFolder(c, "out")
+	completeNothing(c, "failures")
+	formatFlag(c, &f.format)
+	return c
+}
+
+// deadlockView holds the results of check deadlock.
+type deadlockView struct {
+	Name       string      `json:"name"`
+	Links      int         `json:"links_between_switches"`
+	Failures   int         `json:"failures"`
+	Cases      int         `json:"cases"`
+	Examined   int         `json:"examined"`
+	Cyclic     int         `json:"cases_with_a_cycle"`
+	Orders     int         `json:"orders"` // of all classes
+	Traffic    []string    `json:"traffic"`
+	Cycles     []cycleView `json:"cycles"`
+	Files      []string    `json:"files"`
+	Verdict    verdict     `json:"verdict"`
+	Deadlocked int         `json:"cycles_that_deadlocked"`
+}
+
+// cycleView describes one cycle.
+type cycleView struct {
+	Failed     []string    `json:"failed_links"`
+	Priorities []uint8     `json:"priorities"`
+	Buffers    []waitView  `json:"buffers"`
+	Alike      int         `json:"cycles_of_this_kind"`
+	Component  int         `json:"buffers_of_component"`
+	Run        *cycleTrial `json:"run,omitempty"`
+}
+
+// waitView describes a buffer of a cycle, and whose frames make it wait for the next.
+type waitView struct {
+	Port  string      `json:"port"`
+	Flows [][2]string `json:"flows"` // examples: source and destination
+	Pairs int         `json:"pairs"` // pairs of hosts
+}
+
+// cycleTrial describes the runs of traffic along a cycle.
+type cycleTrial struct {
+	Runs        int      `json:"runs"`
+	Deadlocked  bool     `json:"deadlocked"`
+	Since       int64    `json:"since_ns,omitempty"`
+	Cycle       []string `json:"cycle,omitempty"`
+	Fingerprint string   `json:"fingerprint"`
+	File        string   `json:"file,omitempty"`
+}
+
+func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error {
+	if f.failures < 0 || f.failures > deadlock.MaxFailures {
+		return badInput(fmt.Errorf("--failures %d: expected 0 to %d", f.failures, deadlock.MaxFailures))
+	}
+	s, err := load(name, f.sets)
+	if err != nil {
+		return err
+	}
+	plan := s.topology
+	classes := deadlock.AnyTraffic(plan, deadlock.DefaultPriority)
+	var settings deadlock.Settings
+	switch {
+	case s.scenario != nil:
+		if f.controller == "" {
+			f.controller = s.scenario.Controllers[0]
+		}
+		own, _, _, err := s.scenario.Under(f.controller)
+		if err != nil {
+			return badInput(err)
+		}
+		priorities, err := deadlock.Lossless(own)
+		if err != nil {
+			return badInput(fmt.Errorf("%s: %w", own.Name, err))
+		}
+		classes = deadlock.AnyTraffic(plan, priorities...)
+		if f.own {
+			if classes, err = deadlock.OwnTraffic(own); err != nil {
+				return badInput(err)
+			}
+		}
+		if settings, err = deadlock.SettingsOf(s.source, f.sets); err != nil {
+			return badInput(err)
+		}
+	case f.own || f.controller != "":
+		return badInput(fmt.Errorf("%s is a topology, but --flows and --cc need a scenario (name a scenario with this topology)", name))
+	}
+	if f.certificate != "" {
+		return f.check(w, plan, classes)
+	}
+	proof, err := deadlock.Prove(ctx, plan, classes, f.failures, nil)
+	v := newDeadlockView(proof, f.own)
+	if s.scenario != nil {
+		v.Name = s.scenario.Name
+	}
+	if err == nil {
+		err = f.demonstrate(ctx, proof, v, settings)
+	}
+	v.conclude(proof)
+	err = errors.Join(err, f.write(proof, v))
+	if structured(f.format) {
+		err = errors.Join(err, writeStructured(w, f.format, v))
+	} else {
+		err = errors.Join(err, v.write(people(w)))
+	}
+	switch {
+	case err != nil:
+		return err
+	case v.Verdict != proved:
+		return &exitError{exitVerdict, fmt.Errorf("%s: %d of %d cases have a cycle of buffers", v.Name, v.Cyclic, v.Cases)}
+	}
+	return nil
+}
+
+// check checks a certificate.
+func (f *deadlockFlags) check(w io.Writer, plan *topologies.Plan, classes []deadlock.Class) error {
+	data, err := files.Input(f.certificate, files.Kind{Name: "a certificate", Most: 256 << 20})
+	if err != nil {
+		return badInput(err)
+	}
+	c, err := certificate.Read(data)
+	if err != nil {
+		return badInput(fmt.Errorf("%s: %w", f.certificate, err))
+	}
+	covered := map[uint8]bool{}
+	for i := range c.Classes {
+		for _, p := range c.Classes[i].Priorities {
+			covered[p] = covered[p] || f.own || c.Classes[i].Pairs == nil
+		}
+	}
+	for i := range classes {
+		for _, p := range classes[i].Priorities {
+			if !covered[p] {
+				return &exitError{exitVerdict, fmt.Errorf("%s: does not cover all traffic of the lossless priority %d", f.certificate, p)}
+			}
+		}
+	}
+	result, err := certificate.Check(c, plan)
+	if err != nil {
+		return &exitError{exitVerdict, fmt.Errorf("%s: %w", f.certificate, err)}
+	}
+	_, err = fmt.Fprintf(w, "%s: the certificate holds for %s: %d cases of at most %d failed links, %d turns of paths compared\n",
+		f.certificate, plan.Name, result.Cases, c.Failures, result.Turns)
+	return err
+}
+
+func newDeadlockView(p *deadlock.Proof, own bool) *deadlockView {
+	v := &deadlockView{
+		Name: p.Plan.Name, Links: p.Links, Failures: p.Failures, Cases: p.Cases, Examined: p.Examined, Cyclic: p.Cyclic,
+		Cycles: []cycleView{}, Files: []string{},
+	}
+	for i := range p.Classes {
+		v.Orders += len(p.Orders[i])
+		what := "from any host to any other"
+		if own {
+			what = fmt.Sprintf("of the scenario's flows, between %d pairs of switches", len(p.Classes[i].Pairs))
+		}
+		v.Traffic = append(v.Traffic, fmt.Sprintf("priority %s: %s", joined(p.Classes[i].Priorities), what))
+	}
+	return v
+}
+
+// joined lists numbers.
+func joined(numbers []uint8) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ", "), "[]")
+}
+
+// demonstrate runs traffic along one cycle of each kind, or along each, and adds them to the view.
+func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *deadlockView, of deadlock.Settings) error {
+	at := map[string]int{} // by kind: its position in the view
+	for i := range p.Cycles {
+		c := &p.Cycles[i]
+		kind := c.Kind(p.Plan)
+		if first, found := at[kind]; found && !f.each {
+			v.Cycles[first].Alike++
+			continue
+		}
+		at[kind] = len(v.Cycles)
+		shown := viewOfCycle(p, c)
+		if !f.arithmetic {
+			d, err := p.Demonstrate(ctx, c, of)
+			if err != nil {
+				return err
+			}
+			shown.Run = &cycleTrial{
+				Runs: d.Runs, Deadlocked: d.Deadlocked, Since: int64(d.Since / vtime.Nanosecond), Cycle: d.Cycle, Fingerprint: d.Fingerprint,
+			}
+			if d.Deadlocked {
+				v.Deadlocked++
+			}
+			if d.Deadlocked && f.out != "" {
+				name := fmt.Sprintf("cycle-%d.yaml", len(v.Cycles)+1)
+				if err := f.writeFile(name, d.Scenario); err != nil {
+					return err
+				}
+				shown.Run.File = filepath.Join(f.out, name)
+				v.Files = append(v.Files, shown.Run.File)
+			}
+		}
+		v.Cycles = append(v.Cycles, shown)
+	}
+	return nil
+}
+
+func viewOfCycle(p *deadlock.Proof, c *deadlock.Cycle) cycleView {
+	plan := p.Plan
+	shown := cycleView{Failed: []string{}, Priorities: p.Classes[c.Class].Priorities, Alike: 1, Component: c.Buffers}
+	for _, l := range c.Failed {
+		shown.Failed = append(shown.Failed, scenario.PortLabel(plan, plan.Links[l].A))
+	}
+	for i, id := range c.Ports {
+		wait := waitView{Port: scenario.PortLabel(plan, id)}
+		for _, pair := range c.Pairs[i] {
+			from, to := p.HostsOf(pair.From), p.HostsOf(pair.To)
+			wait.Pairs += len(from) * len(to)
+			if len(wait.Flows) < 3 {
+				wait.Flows = append(wait.Flows, [2]string{plan.Nodes[from[0]].Name, plan.Nodes[to[0]].Name})
+			}
+		}
+		shown.Buffers = append(shown.Buffers, wait)
+	}
+	return shown
+}
+
+func (v *deadlockView) conclude(p *deadlock.Proof) {
+	switch {
+	case p.Holds():
+		v.Verdict = proved
+	case v.Deadlocked > 0:
+		v.Verdict = refuted
+	default:
+		v.Verdict = notProved
+	}
+}
+
+// write writes the certificate of a proof that holds.
+func (f *deadlockFlags) write(p *deadlock.Proof, v *deadlockView) error {
+	if f.out == "" || !p.Holds() {
+		return nil
+	}
+	data, err := p.Certificate().Format()
+	if err != nil {
+		return err
+	}
+	v.Files = append(v.Files, filepath.Join(f.out, "certificate.json"))
+	return f.writeFile("certificate.json", data)
+}
+
+// writeFile writes a file to the folder that the user named.
+func (f *deadlockFlags) writeFile(name string, data []byte) error {
+	to, err := files.OpenFolder(f.out, f.out)
+	if err == nil {
+		err = errors.Join(to.Write(name, data), to.Close())
+	}
+	if err != nil {
+		return runError(err)
+	}
+	return nil
+}
+
+func (v *deadlockView) write(w io.Writer) error {
+	fmt.Fprintf(w, "%s: can flow control deadlock? %s\n", v.Name, strings.Join(v.Traffic, "; "))
+	fmt.Fprintf(w, "  %d links between switches, at most %d failed: %d cases", v.Links, v.Failures, v.Cases)
+	if v.Examined < v.Cases {
+		fmt.Fprintf(w, ", %d examined before the interruption", v.Examined)
+	}
+	fmt.Fprintf(w, ", %d with a cycle of buffers\n", v.Cyclic)
+	if v.Verdict == proved {
+		how := "one order of the buffers holds in all cases, so also while routes change from one case to another"
+		if v.Orders > len(v.Traffic) {
+			how = fmt.Sprintf("%d orders of the buffers, one for each case; a change from one case to another is not covered", v.Orders)
+		}
+		fmt.Fprintf(w, "  %s\n", how)
+	}
+	for i := range v.Cycles {
+		v.Cycles[i].write(w, i+1)
+	}
+	for _, file := range v.Files {
+		fmt.Fprintf(w, "  file: %s\n", file)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n", v.Name, v.Verdict)
+	return err
+}
+
+func (c *cycleView) write(w io.Writer, number int) {
+	fmt.Fprintf(w, "\ncycle %d", number)
+	if len(c.Failed) > 0 {
+		fmt.Fprintf(w, ", without the links of %s", strings.Join(c.Failed, " and "))
+	}
+	if c.Alike > 1 {
+		fmt.Fprintf(w, " (%d cycles of this kind)", c.Alike)
+	}
+	fmt.Fprintln(w)
+	lines := [][]string{{"buffer", "waits for", "pairs of hosts", "such as"}}
+	for i, b := range c.Buffers {
+		var flows []string
+		for _, flow := range b.Flows {
+			flows = append(flows, flow[0]+" > "+flow[1])
+		}
+		next := c.Buffers[(i+1)%len(c.Buffers)].Port
+		lines = append(lines, []string{b.Port, next, fmt.Sprint(b.Pairs), strings.Join(flows, ", ")})
+	}
+	writeColumns(w, lines, 2)
+	if r := c.Run; r != nil && r.Deadlocked {
+		fmt.Fprintf(w, "  REFUTED: a run deadlocks at %v, fingerprint %.12s: %s\n", vtime.Time(r.Since)*vtime.Nanosecond, r.Fingerprint,
+			strings.Join(slices.Concat(r.Cycle, r.Cycle[:1]), " > "))
+		if r.File != "" {
+			fmt.Fprintf(w, "    pausenet run %s\n", quoted(r.File))
+		}
+	} else if r != nil {
+		fmt.Fprintf(w, "  not proved: none of %d runs deadlocked\n", r.Runs)
+	}
+}
