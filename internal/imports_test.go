@@ -147,7 +147,10 @@ var mayImport = map[string][]string{
 		"experiments/analysis/deadlock/certificate",
 	},
 	"experiments/analysis/deadlock/certificate": {"topologies"}, // nothing of the prover that it checks
-	"experiments/scenario/sonic":                {},
+	"experiments/analysis/resimulate": {
+		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "orchestrator/engine",
+	},
+	"experiments/scenario/sonic": {},
 	"experiments/analysis/estimate": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies",
 	},
@@ -203,7 +206,7 @@ var mayImport = map[string][]string{
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
-		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate",
+		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate", "experiments/analysis/resimulate",
 		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
 		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
