@@ -16,7 +16,7 @@ import (
 // liveCommands lists the commands of live fabrics.
 var liveCommands = []func() *cobra.Command{
 	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand,
-	newSetCommand, newDownCommand,
+	newSetCommand, newFaultCommand, newDownCommand,
 }
 
 // liveScenario reads the subject of a live fabric: a scenario, or a topology with default settings.

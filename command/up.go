@@ -40,6 +40,7 @@ type upFlags struct {
 	detach     bool
 	plane      string
 	privileged bool
+	faults     bool
 	nat        bool
 	metrics    string
 	events     string
@@ -65,7 +66,7 @@ Without root, up creates a user namespace for the fabric, whose switches then
 run in this process (--plane wasm).
 
 With --detach the fabric stays in the background. shell, exec, inspect,
-capture, top, events and set use it from any terminal; down ends it.`,
+capture, top, events, set and fault use it from any terminal; down ends it.`,
 		Example: `  sudo pausenet up
   sudo pausenet up dcon-testbed --cc dcon
   sudo pausenet up fabric.yaml --nat
@@ -92,6 +93,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.detach, "detach", false, "keep the fabric in the background")
 	flags.BoolVar(&f.privileged, "privileged", false,
 		"give programs on nodes all capabilities of root: to mount, load BPF programs, enter namespaces")
+	flags.BoolVar(&f.faults, "allow-faults", false, "let programs on nodes inject faults (pausenet fault)")
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+
 		live.DefaultMetrics)
@@ -151,7 +153,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
 		Metrics: f.metrics,
-		Plane:   f.plane, Privileged: f.privileged, Owner: live.ThisOwner(), Record: f.detach,
+		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {
 		options.Events = func() (io.WriteCloser, error) { return files.Create(f.events) }

@@ -3,21 +3,24 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pausenet/pausenet/experiments/live"
 )
 
 // changeVerbs change the running fabric.
 var changeVerbs = []verb{
-	{"link", "A B down|up|normal|FAULT...", "take the links between two nodes down or up, or set loss, corruption, " +
-		"delay or rate", (*Shell).link, completeLink},
+	{"link", "A [B] down|up|FAULT... [TIME]", "take the links of a node, or between two, down or up, or set loss, " +
+		"corruption, delay or rate", fault("link"), completeLink},
 	{
-		"switch", "SWITCH stop|start", "take all links of a switch down, as in a power failure, or up again",
-		(*Shell).switchPower, completeSwitch,
+		"switch", "SWITCH stop|start [TIME]", "take all links of a switch down, as in a power failure, or up again",
+		fault("switch"), completeSwitch,
 	},
 	{
-		"host", "HOST receive=RATE|pfc-storm on|...", "make a host's NIC a slow receiver, or make it inject a PFC storm",
-		(*Shell).host, completeHost,
+		"host", "HOST FAULT... [TIME]", "make a host's NIC a slow receiver, or make it inject a PFC storm",
+		fault("host"), completeHost,
 	},
 	{"set", "NODE.SETTING=VALUE", "change a switch's setting, such as leaf0.pfc.xoff=320KB; " +
 		"switch.SETTING for all switches", (*Shell).set, completeSet},
@@ -30,6 +33,7 @@ var details = map[string]string{
   link leaf0 spine0 loss=1% corrupt=0.1%   of frames, both ways; ber=1e-9: bit errors
   link leaf0 spine0 delay=20us rate=10Gbps
   link leaf0 spine0 normal                 as in the topology, and up
+  link h0 down 50ms                        all links of h0, for 50 ms of virtual time
 `,
 	"host": `  host h3 receive=1Gbps                    limits the rate at which it accepts frames; buffer=512KB xoff=256KB xon=128KB
   host h3 receive=normal                   undoes it
@@ -60,25 +64,15 @@ var details = map[string]string{
 `,
 }
 
-func (s *Shell) link(args []string) error {
-	if len(args) < 3 {
-		return errUsage
+// fault returns the function of a verb that changes links, switches or hosts.
+func fault(verb string) func(s *Shell, args []string) error {
+	return func(s *Shell, args []string) error {
+		_, _, err := s.Fabric.Fault(append([]string{verb}, args...))
+		if errors.Is(err, live.ErrFaultUsage) {
+			return errUsage
+		}
+		return err
 	}
-	return s.Fabric.Link(args[0], args[1], args[2:])
-}
-
-func (s *Shell) switchPower(args []string) error {
-	if len(args) != 2 || args[1] != "stop" && args[1] != "start" {
-		return errUsage
-	}
-	return s.Fabric.Switch(args[0], args[1] == "start")
-}
-
-func (s *Shell) host(args []string) error {
-	if len(args) < 2 {
-		return errUsage
-	}
-	return s.Fabric.ChangeHost(args[0], args[1:])
 }
 
 func (s *Shell) set(args []string) error {

@@ -19,6 +19,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
+// inject injects a fault, given as a line.
+func inject(f *Fabric, line string) error {
+	_, _, err := f.Fault(strings.Fields(line))
+	return err
+}
+
 // TestLink changes a link in both directions, undoes it, and checks that impossible changes are refused.
 func TestLink(t *testing.T) {
 	t.Parallel()
@@ -32,7 +38,7 @@ func TestLink(t *testing.T) {
 		return w
 	}
 	healthy := wires()
-	must(t, f.Link("leaf0", "spine0", strings.Fields("loss=1% corrupt=0.25 ber=1e-9 delay=20us rate=10Gbps")))
+	must(t, inject(f, "link leaf0 spine0 loss=1% corrupt=0.25 ber=1e-9 delay=20us rate=10Gbps"))
 	want := engine.Wire{
 		Rate: 10 * units.Gbps, Delay: 20 * vtime.Microsecond, Up: true, Loss: 0.01,
 		Corruption: engine.Corruption{Frame: 0.25, Bit: 1e-9},
@@ -40,11 +46,11 @@ func TestLink(t *testing.T) {
 	if got := wires(); got != [2]engine.Wire{want, want} {
 		t.Errorf("the link is %+v, want %+v", got, want)
 	}
-	must(t, f.Link("spine0", "leaf0", []string{"down", "reroute=50us"}))
+	must(t, inject(f, "link spine0 leaf0 down reroute=50us"))
 	if got := wires(); got[0].Up || got[1].Up {
 		t.Errorf("the link is %+v", got)
 	}
-	must(t, f.Link("leaf0-eth"+strconv.Itoa(f.Plan.Ports[out].Number), "spine0", []string{"normal"}))
+	must(t, inject(f, "link leaf0-eth"+strconv.Itoa(f.Plan.Ports[out].Number)+" spine0 normal"))
 	if got := wires(); got != healthy {
 		t.Errorf("the link is %+v, was %+v", got, healthy)
 	}
@@ -54,12 +60,69 @@ func TestLink(t *testing.T) {
 		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "or never", "loss=1% reroute=1us": "link leaf0 spine0 down",
 		"loss=1% x": "unknown link state",
 	} {
-		if err := f.Link("leaf0", "spine0", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
+		if err := inject(f, "link leaf0 spine0 "+words); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", words, err, says)
 		}
 	}
 	if got := wires(); got != healthy {
 		t.Errorf("what was refused has changed the link: %+v", got)
+	}
+}
+
+// TestFaultEnds checks that a fault with a time ends by itself in virtual time, that a later change at its place replaces
+// it, and that the end then restores the state before both.
+func TestFaultEnds(t *testing.T) {
+	t.Parallel()
+	f := bringUpAs(t, Options{Name: "test-fault"})
+	defer down(t, f)
+	port := int(f.Plan.PortBetween(f.Plan.NodeByName("h0").ID, f.Plan.NodeByName("leaf0").ID)[0])
+	state := func() (w engine.Wire, now vtime.Time) {
+		must(t, f.Do(func(e *engine.Engine) error { w, now = e.Wire(port), e.Now(); return nil }))
+		return w, now
+	}
+	healthy, _ := state()
+	awaitHealthy := func(ends vtime.Time) {
+		t.Helper()
+		until(t, "the fault has ended", func() bool { w, now := state(); return now >= ends && w == healthy })
+	}
+	reply := ask(t, "test-fault", Request{Verb: "fault", Command: strings.Fields("link h0 down loss=5% 200us")})
+	if w, now := state(); reply.EndsNS < 200_000 || reply.WaitNS != 100_000_000 ||
+		now < vtime.Time(reply.EndsNS)*vtime.Nanosecond && (w.Up || w.Loss != 0.05) {
+		t.Errorf("%+v; at %v the link is %+v", reply, now, w)
+	}
+	awaitHealthy(vtime.Time(reply.EndsNS) * vtime.Nanosecond)
+	_, late, err := f.Fault(strings.Fields("link h0 leaf0 loss=1% down 300ms"))
+	must(t, err)
+	must(t, inject(f, "link h0 up"))
+	span, ends, err := f.Fault(strings.Fields("link leaf0 h0 loss=2% 100us"))
+	must(t, err)
+	if span != 100*vtime.Microsecond || ends >= late {
+		t.Errorf("the fault ends after %v at %v, the first one at %v", span, ends, late)
+	}
+	awaitHealthy(ends)
+	_, ends, err = f.Fault(strings.Fields("switch leaf0 stop 100us"))
+	must(t, err)
+	must(t, inject(f, "link h1 down"))
+	awaitHealthy(ends)
+	_, ends, err = f.Fault(strings.Fields("host h0 receive=1Gbps 100us"))
+	must(t, err)
+	awaitHealthy(ends)
+	for line, says := range map[string]string{
+		"": "expected link", "link": "expected link", "link h0": "expected link", "link h0 leaf0": "expected link",
+		"lnk h0 down": `did you mean "link"?`, "link h0 up 5ms": "a repair does not end by itself",
+		"link h9 down": `no node "h9"`, "link h0 down 0s": "must last some time", "switch h0 stop": "h0 is a host",
+		"host h0 receive=normal 1ms": "does not end by itself", "host h0": "expected link",
+	} {
+		if err := inject(f, line); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", line, err, says)
+		}
+	}
+	if refused := f.mayAsk("fault"); !strings.Contains(refused, "--allow-faults") {
+		t.Errorf("programs on nodes: %q", refused)
+	}
+	f.options.AllowFaults = true
+	if refused := f.mayAsk("fault"); refused != "" {
+		t.Error(refused)
 	}
 }
 
@@ -88,11 +151,11 @@ func TestWay(t *testing.T) {
 		t.Errorf("the way is %v, planned %v", first, planned)
 	}
 	spine, _, _ := strings.Cut(first[2], "-")
-	must(t, f.Link("leaf0", spine, []string{"down"}))
+	must(t, inject(f, "link leaf0 "+spine+" down"))
 	if now := way(); len(now) != 4 || strings.HasPrefix(now[2], spine) {
 		t.Errorf("with leaf0 to %s down the way is %v", spine, now)
 	}
-	must(t, f.Link("leaf0", spine, []string{"up"}))
+	must(t, inject(f, "link leaf0 "+spine+" up"))
 	if now := way(); !slices.Equal(now, first) {
 		t.Errorf("with the link up again the way is %v, was %v", now, first)
 	}
@@ -162,31 +225,31 @@ func TestHost(t *testing.T) {
 		r := <-ended
 		return r.Rate
 	}
-	must(t, f.ChangeHost("h3", strings.Fields("receive=1Gbps buffer=100KB xoff=50KB")))
+	must(t, inject(f, "host h3 receive=1Gbps buffer=100KB xoff=50KB"))
 	if r := rate(); r > units.Gbps || r < units.Gbps*7/10 {
 		t.Errorf("a flow to a receiver of 1 Gbps has %v", r)
 	}
-	must(t, f.ChangeHost("h3", []string{"receive=normal"}))
+	must(t, inject(f, "host h3 receive=normal"))
 	if r := rate(); r < 8*units.Gbps {
 		t.Errorf("a flow to a healthy receiver has %v", r)
 	}
-	must(t, f.ChangeHost("h3", []string{"pfc-storm", "on", "3,4", "interval=50us"}))
-	must(t, f.ChangeHost("h3", []string{"normal"}))
-	must(t, f.ChangeHost("h3", []string{"pause-flood", "on"})) // its old name
-	must(t, f.ChangeHost("h3", []string{"pause-flood", "off"}))
+	must(t, inject(f, "host h3 pfc-storm on 3,4 interval=50us"))
+	must(t, inject(f, "host h3 normal"))
+	must(t, inject(f, "host h3 pause-flood on")) // its old name
+	must(t, inject(f, "host h3 pause-flood off"))
 	if kinds := presentKinds([]string{"storm", "pause_flood"}); !slices.Equal(kinds, []string{"storm", "injected_storm"}) {
 		t.Errorf("kinds of events: %q", kinds)
 	}
 	for words, says := range map[string]string{
-		"": "unknown host state", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
+		"": "expected link", "recieve=1Gbps": "receive=1Gbps", "receive=fast": "rate", "receive=1Gbps xoff=1GB": "xoff",
 		"receive=1Gbps speed=2": "buffer=, xoff= or xon=", "pfc-storm": "pfc-storm on", "pfc-storm on 8": "outside 0..7",
 		"pfc-storm on interval=1ns": "below 1us", "normal please": "cannot combine normal", "receive=normal xon=1KB": "rate",
 	} {
-		if err := f.ChangeHost("h3", strings.Fields(words)); err == nil || !strings.Contains(err.Error(), says) {
+		if err := inject(f, "host h3 "+words); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", words, err, says)
 		}
 	}
-	if err := f.ChangeHost("leaf0", []string{"normal"}); err == nil ||
+	if err := inject(f, "host leaf0 normal"); err == nil ||
 		!strings.Contains(err.Error(), "is a switch") {
 		t.Errorf("leaf0: %v", err)
 	}

@@ -73,7 +73,8 @@ const maxRequest = 1 << 16
 
 // Request represents a request of another terminal to a fabric: one line of JSON.
 type Request struct {
-	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, set, line, complete
+	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, set, fault, line,
+	// complete
 	Node string `json:"node,omitempty"`
 	Port string `json:"port,omitempty"` // for capture: a neighbour's name or a port number; empty for all
 	// Kinds selects the kinds of events; empty means all.
@@ -81,7 +82,7 @@ type Request struct {
 	// Line holds the line to run (line) or complete (complete), or the setting to change (set).
 	Line string `json:"line,omitempty"`
 	Flow int    `json:"flow,omitempty"` // for way: the flow's number
-	// Command, Environment and Folder apply to program.
+	// Command, Environment and Folder apply to program; Command also holds the words of fault.
 	Command     []string `json:"command,omitempty"`
 	Environment []string `json:"environment,omitempty"`
 	Folder      string   `json:"folder,omitempty"`
@@ -106,6 +107,10 @@ type Reply struct {
 	Status uint32   `json:"status,omitempty"` // in the last reply to program: its wait(2) status
 	// Verdict answers down.
 	Verdict *Verdict `json:"verdict,omitempty"`
+	// EndsNS answers fault: the virtual time at which it ends by itself; 0 if it lasts. WaitNS holds the wall-clock time
+	// until then.
+	EndsNS int64 `json:"ends_ns,omitempty"`
+	WaitNS int64 `json:"wait_ns,omitempty"`
 
 	files []int // file descriptors sent with the reply
 }
@@ -338,6 +343,12 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: err.Error()}
 		}
 		return Reply{Lines: warnings}
+	case "fault":
+		span, ends, err := f.Fault(r.Command)
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{EndsNS: ends.Nanoseconds(), WaitNS: f.Wall(span).Nanoseconds()}
 	case "way":
 		ports, err := f.Way(r.Flow)
 		if err != nil {

@@ -21,8 +21,8 @@
 //
 //   - A fabric: setup.go (its input), fabric.go (from bring-up to its end), owner.go (who brought it up), warnings.go
 //     (likely problems of a fabric that is up) and verdict.go.
-//   - Commands of users: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), linkfault.go
-//     and hostfault.go.
+//   - Commands of users: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), fault.go
+//     (faults, and their ends by themselves), linkfault.go and hostfault.go.
 //   - State for users: describe.go (nodes and links), snapshot.go (one moment), top.go (changes between two), ended.go
 //     (finished flows) and capture.go (frames on the links).
 //   - Metrics for Prometheus: metrics.go, written by exposition.go; limitedlistener.go limits connections to the

@@ -50,6 +50,8 @@ type Options struct {
 	Plane string
 	// Privileged gives programs on nodes all capabilities of root; see kernel.Location.
 	Privileged bool
+	// AllowFaults lets programs on nodes inject faults.
+	AllowFaults bool
 }
 
 // Fabric represents a live fabric.
@@ -76,6 +78,7 @@ type Fabric struct {
 	salts    func(flow, qp int) uint64 // of the scenario's flows
 	// stopped switches and the links that they took down; used on the engine's goroutine
 	stopped map[topologies.NodeID][]topologies.PortID
+	pending map[place]*pendingEnd // faults that end by themselves; used on the engine's goroutine
 	ended   *endedFlows
 	cancel  context.CancelCauseFunc
 	done    chan struct{}
@@ -117,7 +120,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		watch: newWatcher(plan),
 		nodes: kernel.NewNodes(opened.Fabric(), programs, o.Privileged, Folder, libraries()...), ended: newEndedFlows(),
 		sets: map[string][]string{}, captures: map[int]*wires{},
-		stopped: map[topologies.NodeID][]topologies.PortID{}, listing: scenario.NewListing(o.Seed),
+		stopped: map[topologies.NodeID][]topologies.PortID{}, pending: map[place]*pendingEnd{}, listing: scenario.NewListing(o.Seed),
 		salts: made.Scenario.Salts(o.Seed),
 	}
 	defer func() {

@@ -6,54 +6,85 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
-// HostWords lists the words of ChangeHost.
+// HostWords lists the states of a host in Fault.
 var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pfc-storm", "normal"}
 
-// ChangeHost changes a host's NICs, or the one that the name says (h0.2): receive=1Gbps (with buffer=, xoff=, xon=)
-// makes it a slow receiver, receive=normal a healthy one; pfc-storm on (with priorities such as 3,4 and interval=50us)
-// injects a PFC storm into its switch, pfc-storm off ends that; normal undoes both.
-func (f *Fabric) ChangeHost(name string, words []string) error {
-	nics, err := f.nics(name)
+// hostFault parses HOST STATE..., for a host's NICs, or the one that the name says (h0.2): receive=1Gbps (with buffer=,
+// xoff=, xon=) makes it a slow receiver, receive=normal a healthy one; pfc-storm on (with priorities such as 3,4 and
+// interval=50us) injects a PFC storm into its switch, pfc-storm off ends that; normal undoes both.
+func (f *Fabric) hostFault(words []string) (*fault, error) {
+	if len(words) < 2 {
+		return nil, errFaultUsage
+	}
+	nics, err := f.nics(words[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var change func(e *engine.Engine) error
-	key := ""
-	if len(words) > 0 {
-		key, _, _ = strings.Cut(words[0], "=")
+	name, states := words[0], words[1:]
+	key, _, _ := strings.Cut(states[0], "=")
+	receiver := func(e *engine.Engine, nic int) error { return e.SetReceiver(nic, nil) }
+	quiet := func(e *engine.Engine, nic int) error {
+		if f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
+			return nil // there are no storms under credits
+		}
+		return e.InjectPFCStorm(nic, 0, 0)
 	}
+	made := &fault{route: vtime.Never, lasting: true}
 	switch key {
 	case "receive":
-		change, err = receive(nics, words)
+		if len(states) == 1 && states[0] == "receive=normal" {
+			made.steps = healthy(nics, settings.FaultReceiver, receiver)
+			return made, nil
+		}
+		effect, err := receive(states)
+		made.affect(nics, effect)
+		return made, err
 	case "pfc-storm", "pause-flood": // the latter is the old name
-		change, err = f.storm(name, nics, words[1:])
+		if len(states) == 2 && states[1] == "off" {
+			made.steps = healthy(nics, settings.FaultPause,
+				func(e *engine.Engine, nic int) error { return e.InjectPFCStorm(nic, 0, 0) })
+			return made, nil
+		}
+		effect, err := f.storm(name, states[1:])
+		made.affect(nics, effect)
+		return made, err
 	case "normal":
-		if len(words) > 1 {
-			err = fmt.Errorf("%s: cannot combine normal with other words", words[1])
+		if len(states) > 1 {
+			return nil, fmt.Errorf("%s: cannot combine normal with other words", states[1])
 		}
-		change = func(e *engine.Engine) error {
-			return each(e, nics, func(nic int) error {
-				if err := e.SetReceiver(nic, nil); err != nil || f.Made.Scenario.Switch.FlowControl == switchagent.FlowCBFC {
-					return err // there are no storms under credits
-				}
-				return e.InjectPFCStorm(nic, 0, 0)
-			})
-		}
-	default:
-		err = fmt.Errorf("unknown host state %q: expected receive=1Gbps, receive=normal, pfc-storm on, pfc-storm off or normal", key)
+		made.steps = append(healthy(nics, settings.FaultReceiver, receiver), healthy(nics, settings.FaultPause, quiet)...)
+		return made, nil
 	}
-	if err != nil {
-		return err
+	return nil, fmt.Errorf("unknown host state %q: expected receive=1Gbps, receive=normal, pfc-storm on, pfc-storm off or normal", key)
+}
+
+// healthy returns the steps that end a kind of fault at NICs of a host.
+func healthy(nics []topologies.PortID, kind settings.FaultKind,
+	end func(e *engine.Engine, nic int) error,
+) (steps []step) {
+	for _, id := range nics {
+		steps = append(steps, step{place{kind, int(id)}, func(e *engine.Engine) (func() error, error) {
+			return nil, end(e, e.Plan().Ports[id].Interface)
+		}})
 	}
-	return f.Do(change)
+	return steps
+}
+
+// affect adds the steps that apply an effect to NICs of a host.
+func (c *fault) affect(nics []topologies.PortID, effect settings.Effect) {
+	c.lasting = false
+	for _, id := range nics {
+		c.steps = append(c.steps, effectStep(place{effect.Kind, int(id)},
+			scenario.Fault{NICs: []topologies.PortID{id}, Effect: effect}))
+	}
 }
 
 // nics returns a host's ports, or the one that a name refers to.
@@ -68,63 +99,35 @@ func (f *Fabric) nics(name string) ([]topologies.PortID, error) {
 	return n.Ports, nil
 }
 
-// each calls do for each NIC.
-func each(e *engine.Engine, nics []topologies.PortID, do func(nic int) error) error {
-	for _, id := range nics {
-		if err := do(e.Plan().Ports[id].Interface); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// happen returns a function that applies an effect to NICs of a host.
-func happen(nics []topologies.PortID, effect settings.Effect) func(e *engine.Engine) error {
-	return func(e *engine.Engine) error {
-		_, err := runner.ApplyFault(e, &scenario.Fault{NICs: nics, Effect: effect})
-		return err
-	}
-}
-
 // receive parses receive=RATE [buffer=SIZE] [xoff=SIZE] [xon=SIZE], with the defaults of scenarios.
-func receive(nics []topologies.PortID, words []string) (func(e *engine.Engine) error, error) {
-	if words[0] == "receive=normal" && len(words) == 1 {
-		return func(e *engine.Engine) error {
-			return each(e, nics, func(nic int) error { return e.SetReceiver(nic, nil) })
-		}, nil
-	}
-	effect := settings.NewEffect(settings.FaultReceiver)
+func receive(words []string) (effect settings.Effect, err error) {
+	effect = settings.NewEffect(settings.FaultReceiver)
 	effect.Receiver = settings.NewReceiver()
 	table := settings.Fault(&effect)
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		name := "receiver." + strings.Replace(key, "receive", "rate", 1)
 		if table.Find(name) == nil {
-			return nil, fmt.Errorf("%s: unknown option of a slow receiver (expected buffer=, xoff= or xon=)", word)
+			return effect, fmt.Errorf("%s: unknown option of a slow receiver (expected buffer=, xoff= or xon=)", word)
 		}
 		if err := table.Set(name, value); err != nil {
-			return nil, fmt.Errorf("%s: %w", word, err)
+			return effect, fmt.Errorf("%s: %w", word, err)
 		}
 	}
 	effect.Receiver.Complete()
 	if err := effect.Receiver.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(words, " "), err)
+		return effect, fmt.Errorf("%s: %w", strings.Join(words, " "), err)
 	}
-	return happen(nics, effect), nil
+	return effect, nil
 }
 
-// storm parses on [3,4] [interval=50us], or off.
-func (f *Fabric) storm(host string, nics []topologies.PortID, words []string) (func(e *engine.Engine) error, error) {
-	if len(words) == 1 && words[0] == "off" {
-		return func(e *engine.Engine) error {
-			return each(e, nics, func(nic int) error { return e.InjectPFCStorm(nic, 0, 0) })
-		}, nil
-	}
+// storm parses on [3,4] [interval=50us].
+func (f *Fabric) storm(host string, words []string) (effect settings.Effect, err error) {
+	effect = settings.NewEffect(settings.FaultPause)
 	if len(words) == 0 || words[0] != "on" {
-		return nil, fmt.Errorf("usage: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host,
+		return effect, fmt.Errorf("usage: host %s pfc-storm on [PRIORITIES] [interval=TIME], or host %s pfc-storm off", host,
 			host)
 	}
-	effect := settings.NewEffect(settings.FaultPause)
 	effect.Priorities = 1 << f.Made.Scenario.Host.DataPriority
 	table := settings.Fault(&effect)
 	for _, word := range words[1:] {
@@ -133,8 +136,8 @@ func (f *Fabric) storm(host string, nics []topologies.PortID, words []string) (f
 			name, value = "interval", interval
 		}
 		if err := table.Set(name, value); err != nil {
-			return nil, fmt.Errorf("%s: %w", word, err)
+			return effect, fmt.Errorf("%s: %w", word, err)
 		}
 	}
-	return happen(nics, effect), nil
+	return effect, nil
 }

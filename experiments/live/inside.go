@@ -68,8 +68,11 @@ func (f *Fabric) listenInside(id topologies.NodeID) error {
 
 // mayAsk returns the reason why programs on nodes may not use a command; empty if they may.
 func (f *Fabric) mayAsk(verb string) string {
-	if f.options.Privileged || slices.Contains(insideVerbs, verb) {
+	if f.options.Privileged || slices.Contains(insideVerbs, verb) || verb == "fault" && f.options.AllowFaults {
 		return ""
+	}
+	if verb == "fault" {
+		return "programs on nodes may not inject faults (bring the fabric up with --allow-faults)"
 	}
 	return fmt.Sprintf("programs on nodes may look at their fabric and run programs on its nodes, but not use %q (use "+
 		"it on the machine, or bring the fabric up with --privileged)", verb)

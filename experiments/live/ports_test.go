@@ -54,10 +54,10 @@ func TestHostsOfSeveralPorts(t *testing.T) {
 		!strings.Contains(err.Error(), "no switches connect h0.1 and h1.2") {
 		t.Errorf("%v", err)
 	}
-	if err := f.ChangeHost("h1.2", []string{"receive=1Gbps"}); err != nil {
+	if err := inject(f, "host h1.2 receive=1Gbps"); err != nil {
 		t.Error(err)
 	}
-	if err := f.ChangeHost("h1", []string{"normal"}); err != nil {
+	if err := inject(f, "host h1 normal"); err != nil {
 		t.Error(err)
 	}
 	d, err := f.Describe()

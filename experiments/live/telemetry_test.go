@@ -193,7 +193,7 @@ func TestCountsOfPriorities(t *testing.T) {
 	for range 7 {
 		<-ended
 	}
-	must(t, f.Link("h7", "leaf1", []string{"loss=100%"}))
+	must(t, inject(f, "link h7 leaf1 loss=100%"))
 	until(t, "ACKs are lost", func() bool { return len(portOf(t, snapshot(t, f), "h7", "leaf1").Drops) > 0 })
 	s := snapshot(t, f)
 	for i := range s.Ports {
@@ -354,7 +354,7 @@ func TestEventsFile(t *testing.T) {
 		r := <-ended
 		fct[r.From] = r.FCT.Nanoseconds()
 	}
-	must(t, f.Link("leaf0", "spine0", []string{"down", "reroute=never"}))
+	must(t, inject(f, "link leaf0 spine0 down reroute=never"))
 	must(t, f.StartFlows([]FlowRequest{
 		{From: "h1", To: "h5", Size: 100_000},
 		{From: "h1", To: "h6", Size: 100_000},
@@ -411,7 +411,7 @@ func TestStorm(t *testing.T) {
 	requests, err := f.Incast(4, "h7", 20_000_000, "")
 	must(t, err)
 	must(t, f.StartFlows(requests, func(FlowResult) {}))
-	must(t, f.ChangeHost("h7", []string{"pfc-storm", "on"}))
+	must(t, inject(f, "host h7 pfc-storm on"))
 	until(t, "the storm has paused a queue two switches away", func() bool {
 		p := portOf(t, snapshot(t, f), "spine0", "leaf1")
 		return p.PausesReceived > 0 && p.Classes[0].Paused && p.Classes[0].PausedNS > 300_000
@@ -445,7 +445,7 @@ func TestStorm(t *testing.T) {
 		s := snapshot(t, f)
 		return portOf(t, s, "leaf1", "h7").Classes[0].Storm && !portOf(t, s, "spine0", "leaf1").Classes[0].Paused
 	})
-	must(t, f.ChangeHost("h7", []string{"pfc-storm", "off"}))
+	must(t, inject(f, "host h7 pfc-storm off"))
 	until(t, "the storm is over", func() bool { return !portOf(t, snapshot(t, f), "leaf1", "h7").Classes[0].Storm })
 	set(t, f, "switch.pfc.watchdog=off")
 }
@@ -521,7 +521,7 @@ func TestDeadlock(t *testing.T) {
 		s.OpenFlows < least || s.OpenFlows > most {
 		t.Errorf("%q, %d flows open, want %d to %d", s.Deadlock, s.OpenFlows, least, most)
 	}
-	must(t, f.Link("leaf2", "spine0", []string{"down"}))
+	must(t, inject(f, "link leaf2 spine0 down"))
 	if e := <-troubles.C; e.Kind != engine.EventDeadlockEnd {
 		t.Errorf("got %+v, want the deadlock's end", e)
 	}

@@ -200,11 +200,29 @@ class Net:
 
     def link(self, a: str, b: str, what: str) -> None:
         """Take the links between two nodes ``"down"`` or ``"up"``, or set ``"loss=0.01"`` and so on: see ``shell("help link")``."""
-        self.shell(f"link {a} {b} {what}")
+        self.fault("link", a, b, *what.split())
 
     def switch(self, name: str, what: str) -> None:
         """Take all links of a switch down (``"stop"``), as if it had no power, or up again (``"start"``)."""
-        self.shell(f"switch {name} {what}")
+        self.fault("switch", name, *what.split())
+
+    def fault(self, *words: str) -> Optional[int]:
+        """Inject a fault, by the words of ``pausenet fault``: ``fault("link", "h0", "leaf0", "down", "50ms")``, ``fault("host", "h3", "pfc-storm", "on")``.
+
+        With a time as the last word the fault ends by itself. Returns the virtual time of that end, in nanoseconds; None without a time.
+        """
+        self._check_up()
+        said = json.loads(_command.call("fault", "--fabric", self.name, "-o", "json", "--", *words))
+        return int(said["ends_ns"]) or None
+
+    def await_virtual(self, ns: int) -> None:
+        """Wait until the fabric's virtual time has reached ns nanoseconds since bring-up, such as the end of a fault."""
+        while True:
+            clock = self.inspect()["clock"]
+            left = ns - clock["virtual_ns"]
+            if left < 0:
+                return
+            time.sleep(min(1.0, left * 1e-9 * clock["slowdown"] + 1e-3))
 
     def configLinkStatus(self, a: str, b: str, status: str) -> None:  # noqa: N802
         """Call link, under Mininet's name."""
@@ -294,6 +312,7 @@ def up(
     seed: Optional[int] = None,
     privileged: bool = False,
     nat: bool = False,
+    allow_faults: bool = False,
     check: bool = False,
 ) -> Net:
     """Bring a live fabric up. Its clock follows the wall clock, slowed down, and its hosts run any program. Needs root and Linux.
@@ -309,7 +328,7 @@ def up(
     folder = tempfile.TemporaryDirectory(prefix="pausenet-")
     errors = Path(folder.name) / "errors"
     words = ["up", *_command.arguments({
-        "name": called, "slowdown": slowdown, "cc": cc, "seed": seed, "privileged": privileged, "nat": nat, "events": Path(folder.name) / "events",
+        "name": called, "slowdown": slowdown, "cc": cc, "seed": seed, "privileged": privileged, "nat": nat, "allow_faults": allow_faults, "events": Path(folder.name) / "events",
     }), *_sets(set), *(["--", str(what)] if what is not None else [])]
     command = [_command.binary(), *words]
     # The fabric lasts as long as somebody can write to its standard input: it ends with this process, however that ends. Ctrl-C is not for it.

@@ -116,6 +116,33 @@ def test_changes(net):
     assert not str(e.value).startswith("1 of")
 
 
+def test_fault_while_ping_runs(net):
+    """Pings are lost while a link is down, and answered after the fault has ended by itself."""
+    h0 = net["h0"]
+    probe = "ping -c1 -W 100 h1"
+    assert "1 received" in h0.cmd(probe)
+    pings = h0.popen("exec ping -n -O -i 0.01 h1", stdout=subprocess.PIPE, text=True)
+    lines = iter(pings.stdout.readline, "")
+    assert any("bytes from" in line for line in lines)
+    ends = net.fault("link", "h0", "down", "500us")
+    assert any("no answer yet" in line for line in lines)
+    net.await_virtual(ends)
+    assert any("bytes from" in line for line in lines)
+    pings.terminate()
+    pings.wait()
+    pings.stdout.close()
+    assert all(x["up"] for x in net.links)
+    with pytest.raises(pausenet.Error, match="a repair does not end by itself"):
+        net.fault("link", "h0", "up", "50ms")
+    assert net.fault("link", "h0", "down") is None and net.fault("link", "h0", "up") is None
+
+
+def test_nodes_may_not_inject(net):
+    """Programs on nodes need --allow-faults."""
+    assert "--allow-faults" in net["h0"].cmd(f"{pausenet._command.binary()} fault link h0 down")
+    assert all(x["up"] for x in net.links)
+
+
 def test_iperf(net):
     assert 1e8 < net.iperf("h0", "h7", seconds=2)
 
