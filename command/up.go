@@ -41,6 +41,7 @@ type upFlags struct {
 	plane      string
 	privileged bool
 	faults     bool
+	names      bool
 	nat        bool
 	metrics    string
 	events     string
@@ -94,6 +95,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.privileged, "privileged", false,
 		"give programs on nodes all capabilities of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.faults, "allow-faults", false, "let programs on nodes inject faults (pausenet fault)")
+	flags.BoolVar(&f.names, "netns-names", false, "name the nodes' network namespaces NAME-NODE for \"ip netns\"; needs root")
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+
 		live.DefaultMetrics)
@@ -145,6 +147,10 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 		return badInput(err)
 	}
 	if os.Geteuid() != 0 {
+		if f.names {
+			return &exitError{exitEnvironment, errors.New("--netns-names needs root: /run/netns is the machine's (use sudo, or " +
+				"leave it out)")}
+		}
 		return f.inUserNamespace(c)
 	}
 	if f.detach && os.Getenv(detachedVariable) == "" {
@@ -153,7 +159,8 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
 		Metrics: f.metrics,
-		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, Owner: live.ThisOwner(), Record: f.detach,
+		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, NetnsNames: f.names,
+		Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {
 		options.Events = func() (io.WriteCloser, error) { return files.Create(f.events) }

@@ -73,6 +73,7 @@ var mayImport = map[string][]string{
 	"orchestrator/nodefiles": {},
 	"orchestrator/pidns":     {},
 	"orchestrator/nat":       {"topologies", "orchestrator/kernel"},
+	"orchestrator/netnames":  {},
 	"orchestrator/wallclock": {
 		"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine",
 		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
@@ -170,7 +171,7 @@ var mayImport = map[string][]string{
 		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf",
 		"hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
 		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/wallclock", "orchestrator/image",
-		"orchestrator/nat", "orchestrator/pidns", "orchestrator/verbs",
+		"orchestrator/nat", "orchestrator/netnames", "orchestrator/pidns", "orchestrator/verbs",
 	},
 	"experiments/lab": {
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",

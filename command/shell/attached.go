@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -39,6 +40,7 @@ type Attached struct {
 	local    *Shell     // for commands that do not concern the fabric
 	jobs     []*lineJob // running in the background
 	depth    int
+	shells   nodeShells // on nodes
 }
 
 // Attach queries the fabric's name and nodes.
@@ -81,8 +83,9 @@ func (a *Attached) Name() string { return a.name }
 // Done returns a channel that is closed when the fabric has ended.
 func (a *Attached) Done() <-chan struct{} { return a.done }
 
-// Close closes the connections to the fabric.
+// Close ends the shells on nodes, and closes the connections to the fabric.
 func (a *Attached) Close() {
+	a.shells.close()
 	_ = a.events.Close()
 	<-a.done
 }
@@ -214,9 +217,17 @@ func (a *Attached) take() (s *live.Snapshot, err error) {
 }
 
 func (a *Attached) onNode(node string, words []string, line string) error {
+	_, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	own := a.shells.wants(node, words, rest)
 	command := nodeCommand(words, line, func(name string) string { return a.nodes[name] })
 	_, stop := a.local.interrupts() // signals are for the program
 	defer stop()
+	if own {
+		defer kernel.TakeBack(os.Stdin)
+		return a.shells.run(node, shellLine(words, rest), func(cmd *exec.Cmd) error {
+			return a.with(func(c *live.Client) error { return c.Exec(node, cmd.Args, nil, cmd.ExtraFiles...) })
+		})
+	}
 	return a.with(func(c *live.Client) error {
 		err := c.Exec(node, command, nil)
 		var (

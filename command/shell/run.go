@@ -16,6 +16,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -41,7 +42,9 @@ func (s *Shell) onNode(node string, words []string, line string) error {
 		return fmt.Errorf("usage: %s COMMAND, such as %s ping -c 3 %s", node, node,
 			s.Fabric.Plan.Nodes[s.Fabric.Plan.Hosts[0]].Name)
 	}
-	words = nodeCommand(words, line, func(name string) string {
+	_, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	own := s.Programs != nil && s.shells.wants(node, words, rest) // the output of a program is complete only when it ends
+	command := nodeCommand(words, line, func(name string) string {
 		if h, err := s.Fabric.Host(name); err == nil {
 			return h.Addr.String()
 		}
@@ -51,7 +54,19 @@ func (s *Shell) onNode(node string, words []string, line string) error {
 		}
 		return ""
 	})
-	cmd := exec.Command(words[0], words[1:]...)
+	if own {
+		_, stop := s.interrupts()
+		defer stop()
+		defer kernel.TakeBack(s.In)
+		return s.shells.run(node, shellLine(words, rest), func(cmd *exec.Cmd) error {
+			cmd.Stdout, cmd.Stderr = s.Programs, s.Programs
+			if s.In != nil {
+				cmd.Stdin = s.In
+			}
+			return s.Fabric.Run(node, cmd)
+		})
+	}
+	cmd := exec.Command(command[0], command[1:]...)
 	return s.attached(cmd, func() error { return s.Fabric.Run(node, cmd) })
 }
 

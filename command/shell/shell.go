@@ -30,7 +30,11 @@ type Shell struct {
 	background  []*flows       // unfinished flows, and finished ones that were not printed yet
 	depth       int            // nesting of source
 	line        string         // the line that is running
+	shells      nodeShells     // on nodes; only with Programs
 }
+
+// Close ends the shells on nodes. Programs in the background continue.
+func (s *Shell) Close() { s.shells.close() }
 
 // verb describes a command of the shell, the first word of a line.
 type verb struct {

@@ -97,6 +97,56 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestNodeShell checks that a node's folder, variables and jobs survive between lines, each node has its own, and a shell
+// that ended starts again.
+func TestNodeShell(t *testing.T) {
+	s, _ := newShell(t)
+	var err error
+	if s.Programs, err = os.Create(filepath.Join(t.TempDir(), "printed")); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Programs.Close()
+	defer s.Close()
+	for _, c := range []struct{ line, prints string }{
+		{"h0 pwd -P", ""}, // without a shell, like today: this process's folder
+		{"h0 cd /usr/lib", ""},
+		{"h0 pwd", "/usr/lib\n"},
+		{"h0 export A='one two'", ""},
+		{"h0 B=$A-3", ""},
+		{"h0 echo \"$A\" $B", "one two one two-3\n"},
+		{"h0 echo h1 'a  b' \"it's\"", "10.0.0.2 a  b it's\n"}, // names are addresses, as before
+		{"h1 echo \"<$A>\"; pwd | grep -c usr", "<>\n0\n"},
+		{"h0 sleep 1000 & echo started", "started\n"},
+		{"h0 jobs | grep -c 'sleep 1000'", "1\n"},
+		{"h0 kill $!; wait", ""},
+		{"h0 jobs", ""},
+		{"h0 cd /nonexistent 2>/dev/null; echo $?", "1\n"},
+		{"h0 if", "*"}, // a mistake of syntax does not end it
+		{"h0 echo $B", "one two-3\n"},
+		{"h0 { cat <&3; } 2>/dev/null || echo closed", "closed\n"},
+		{"h0 exit", ""},
+		{"h0 echo \"<$A>\"", "<>\n"},
+	} {
+		before, err := s.Programs.Seek(0, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Do(c.line); err != nil {
+			t.Errorf("%s: %v", c.line, err)
+		}
+		all, err := os.ReadFile(s.Programs.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(all[before:]); got != c.prints && c.prints != "*" && c.line != "h0 pwd -P" {
+			t.Errorf("%s prints %q, want %q", c.line, got, c.prints)
+		}
+	}
+	if _, err := s.Do("h0 kill -9 $$"); err == nil || !strings.Contains(err.Error(), "the shell on h0 has ended: signal: killed") {
+		t.Errorf("a killed shell: %v", err)
+	}
+}
+
 // TestVerbs runs lines and checks their output or error.
 func TestVerbs(t *testing.T) {
 	s, out := newShell(t)

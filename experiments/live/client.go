@@ -315,8 +315,9 @@ func (c *Client) Read(p []byte) (int, error) {
 const killTimeout = time.Second
 
 // Exec runs a command on a node with this terminal until it ends, and sends it the signals from signals. If the
-// fabric ends, the command is killed and the error is wallclock.ErrEnded.
-func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) error {
+// fabric ends, the command is killed and the error is wallclock.ErrEnded. The command inherits the files after its
+// standard files.
+func (c *Client) Exec(node string, command []string, signals <-chan os.Signal, extra ...*os.File) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
 	letGo := func() { closeFiles(files) }
@@ -346,6 +347,7 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal) e
 	}()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.ExtraFiles = extra
 	// A process that is stopped while the program runs must not keep the namespaces of an ended fabric alive.
 	verbs.Prepare(cmd, &place, cmd.Stderr)
 	err = kernel.RunIn(place, cmd, func() {

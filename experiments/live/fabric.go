@@ -20,6 +20,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/image"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/orchestrator/nat"
+	"github.com/pausenet/pausenet/orchestrator/netnames"
 	"github.com/pausenet/pausenet/orchestrator/pidns"
 	"github.com/pausenet/pausenet/orchestrator/verbs"
 	"github.com/pausenet/pausenet/orchestrator/wallclock"
@@ -52,6 +53,8 @@ type Options struct {
 	Privileged bool
 	// AllowFaults lets programs on nodes inject faults.
 	AllowFaults bool
+	// NetnsNames gives the nodes' network namespaces names for "ip netns": the fabric's and the node's, with "-" between.
+	NetnsNames bool
 }
 
 // Fabric represents a live fabric.
@@ -70,6 +73,7 @@ type Fabric struct {
 	// programs holds the PID namespace of programs on nodes.
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
+	names    *netnames.Names // for "ip netns"; nil without
 	verbs    *verbs.Server
 	nat      *nat.Gateway // connection to the machine's network
 	watch    *watcher
@@ -126,7 +130,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	defer func() {
 		if err != nil {
 			f.verbs.Close()
-			err = errors.Join(err, opened.Close())
+			err = errors.Join(err, f.names.Close(), opened.Close())
 			f = nil
 		}
 	}()
@@ -178,6 +182,12 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 			return f, err
 		}
 	}
+	if o.NetnsNames {
+		if err := f.nameNamespaces(); err != nil {
+			f.hangUp()
+			return f, err
+		}
+	}
 	if o.Metrics != "" {
 		if f.metrics, err = f.serveMetrics(o.Metrics); err != nil {
 			f.hangUp()
@@ -216,6 +226,24 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 			"with it", programs.InitPID()))
 	}()
 	return f, nil
+}
+
+// nameNamespaces names the nodes' network namespaces.
+func (f *Fabric) nameNamespaces() (err error) {
+	if f.names, err = netnames.Open(); err != nil {
+		return &runner.EnvironmentError{Err: err}
+	}
+	for i := range f.Plan.Nodes {
+		node := &f.Plan.Nodes[i]
+		err := f.names.Give(f.Name+"-"+node.Name, f.plane.Fabric().Namespace(node.ID))
+		if errors.Is(err, netnames.ErrTaken) {
+			return fmt.Errorf("%w (choose another --name, or remove what killed fabrics left with \"pausenet clean\")", err)
+		}
+		if err != nil {
+			return &runner.EnvironmentError{Err: err}
+		}
+	}
+	return nil
 }
 
 // Slowdown returns the current slow-down: wall-clock seconds per second of virtual time.
@@ -282,7 +310,7 @@ func (f *Fabric) Close() (Verdict, error) {
 	f.programs.End()
 	err = errors.Join(err, f.nat.Close())
 	f.verbs.Close()
-	err = errors.Join(err, f.nodes.Close())
+	err = errors.Join(err, f.names.Close(), f.nodes.Close())
 	if cerr := f.plane.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the fabric: %w", cerr))
 	}

@@ -5,12 +5,14 @@ package live
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator/netnames"
 )
 
 // TestNode checks that all programs on a node see its name, its interfaces, each other's processes and each other's
@@ -112,5 +114,21 @@ func TestInterfacesOfSwitches(t *testing.T) {
 	}
 	if q := on(t, f, "leaf0", "tc", "qdisc", "show", "dev", "leaf0-eth5"); !strings.HasPrefix(q, "qdisc noqueue ") {
 		t.Errorf("the queueing discipline is %s", q)
+	}
+}
+
+// TestNetnsNames checks that "ip netns" knows the nodes by the fabric's name and theirs, until the fabric ends.
+func TestNetnsNames(t *testing.T) {
+	t.Parallel()
+	f := bringUpAs(t, Options{Name: "test-names", NetnsNames: true})
+	out, err := exec.Command("ip", "netns", "exec", "test-names-h1", "ip", "-o", "-4", "addr", "show", "h1-eth1").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "10.0.0.2/") {
+		t.Errorf("ip netns exec test-names-h1: %s, %v", out, err)
+	}
+	down(t, f)
+	left, err := filepath.Glob(netnames.Folder + "/test-names-*")
+	must(t, err)
+	if len(left) > 0 {
+		t.Errorf("left are %v", left)
 	}
 }

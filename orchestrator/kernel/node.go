@@ -241,14 +241,14 @@ func (n *Nodes) Notes() (notes []Note) {
 		}
 		if own.Starts() && len(idle) > 0 {
 			notes = append(notes, Note{idle, fmt.Sprintf("the image's command does not run (to run it: exec: [%q])",
-				words(own.Command)+" &")})
+				Words(own.Command)+" &")})
 		}
 	}
 	return notes
 }
 
-// words returns a command in sh's syntax.
-func words(command []string) string {
+// Words returns a command in sh's syntax.
+func Words(command []string) string {
 	quoted := make([]string, len(command))
 	for i, w := range command {
 		if quoted[i] = w; w == "" || strings.ContainsAny(w, " \t\n\"'`$&|;<>()*?[]#~\\!{}") {
