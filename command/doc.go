@@ -5,9 +5,7 @@
 // Files:
 //
 //   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go,
-//     checktables.go (SONiC's headroom tables), bound.go and estimate.go.
-//   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go
-//     (headroom), checkdeadlock.go, bound.go and estimate.go.
+//     checktables.go (SONiC's headroom tables), checkdeadlock.go, bound.go and estimate.go.
 //   - Commands of experiments: run.go, rerun.go, report.go, why.go, view.go (its exports: viewexport.go) and train.go.
 //   - Searches: search.go.
 //   - Sweeps: sweep.go, sweepmerge.go, sweeppoint.go (the process of one point), sweepdisplay.go (progress),
