@@ -14,7 +14,7 @@ import (
 )
 
 // documented matches a command of a document's session, with its output.
-var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|report|sweep|validate|rerun|bound|show|why) .*)\n((?:[^$` + "`" + `\n].*\n|\n)*)`)
+var documented = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet ((?:run|report|sweep|validate|rerun|bound|show|why|compare host\S*) .*)\n((?:[^$` + "`" + `\n].*\n|\n)*)`)
 
 // made matches a command that writes a file for later commands.
 var made = regexp.MustCompile(`(?m)^\$ (?:bin/)?pausenet (cc new \S+)`)
@@ -31,7 +31,7 @@ func TestDocumentedRuns(t *testing.T) {
 	runs, evaluations := 0, 0
 	for _, document := range []string{
 		"../README.md", "../docs/scenarios.md", "../docs/faults.md", "../docs/lab.md",
-		"../docs/why.md", "../docs/experiment.md", "../docs/reports.md",
+		"../docs/why.md", "../docs/experiment.md", "../docs/reports.md", "../docs/compare.md",
 	} {
 		data, err := os.ReadFile(document)
 		if err != nil {

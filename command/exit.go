@@ -10,9 +10,10 @@ import (
 // Exit codes. They are part of the command line's contract.
 const (
 	exitFine        = 0
-	exitVerdict     = 1 // the run's verdict failed, or it was interrupted; a line of a shell's input failed
-	exitBadInput    = 2 // wrong usage, or a file with mistakes
-	exitEnvironment = 3 // not root, kernel too old, ...: the message gives advice
+	exitVerdict     = 1   // the run's verdict failed, or it was interrupted; a line of a shell's input failed
+	exitBadInput    = 2   // wrong usage, or a file with mistakes
+	exitEnvironment = 3   // not root, kernel too old, ...: the message gives advice
+	exitSkip        = 125 // a build that compare runs cannot make a run; git bisect skips such a commit
 )
 
 // exitError adds an exit code to an error.

@@ -17,7 +17,7 @@ var habits = map[string]string{
 	// containerlab, Kathara
 	"deploy": "up", "create": "up", "start": "up", "destroy": "down", "delete": "down", "stop": "down",
 	"attach": "shell", "cli": "shell", "ssh": "exec", "ps": "inspect", "ls": "list",
-	"simulate": "run", "sim": "run", "compare": "report", "plot": "report", "replay": "view", "topology": "graph",
+	"simulate": "run", "sim": "run", "plot": "report", "replay": "view", "topology": "graph",
 	"headroom": "check headroom", "sonic": "import sonic", "hpcc": "import hpcc", "new": "cc new", "grade": "lab grade",
 }
 

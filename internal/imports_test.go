@@ -136,6 +136,11 @@ var mayImport = map[string][]string{
 		"experiments/runner", "experiments/results", "experiments/pages/report", "orchestrator/engine", "orchestrator/engine/plane",
 		"orchestrator/engine/partition",
 	},
+	"experiments/analysis/paired": {},
+	"experiments/compare": {
+		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/runner", "experiments/sweep",
+		"experiments/analysis/paired", "orchestrator/engine/plane",
+	},
 	"experiments/jsonschema": {
 		"experiments/lab", "experiments/scenario", "experiments/sweep", "topologies", "switchagent", "settings",
 	},
@@ -208,6 +213,7 @@ var mayImport = map[string][]string{
 		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
 		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
 		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate", "experiments/analysis/resimulate",
+		"experiments/sweep", "experiments/compare", "experiments/analysis/bound", "experiments/analysis/estimate",
 		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
 		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
@@ -238,6 +244,7 @@ var pure = []string{
 	"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill",
 	"orchestrator/engine/fingerprint", "orchestrator/engine/partition", "orchestrator/engine/paths",
 	"orchestrator/engine/plane", "orchestrator/engine/wasmplane", "experiments/observe/provenance", "experiments/analysis/fluid",
+	"experiments/analysis/paired",
 	"experiments/measure", "experiments/traffic/steps", "experiments/traffic/collective",
 }
 

@@ -120,7 +120,7 @@ func (s *Sweep) decode(m *yamlspec.Mapping, dir string) {
 		if !item.String(&name) {
 			continue
 		}
-		if err := checkMetric(name); err != nil {
+		if err := CheckMetric(name); err != nil {
 			item.Errorf("%v", err)
 			continue
 		}

@@ -184,15 +184,15 @@ func (s *Sweep) check() error {
 		}
 	}
 	for _, name := range s.Metrics {
-		if err := checkMetric(name); err != nil {
+		if err := CheckMetric(name); err != nil {
 			return err
 		}
 	}
 	return s.overwritten()
 }
 
-// checkMetric returns an error if there is no metric of a name.
-func checkMetric(name string) error {
+// CheckMetric returns an error if there is no metric of a name.
+func CheckMetric(name string) error {
 	if measure.MetricByName(name) != nil {
 		return nil
 	}

@@ -1,0 +1,308 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/compare"
+	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/internal/machine"
+	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+)
+
+type compareFlags struct {
+	compare.Subject
+	seeds, plane, format string
+	metrics              []string
+	margin               float64 // in percent
+	all                  bool
+}
+
+func newCompareCommand() *cobra.Command {
+	var f compareFlags
+	c := &cobra.Command{
+		Use:   "compare A B [SCENARIO...]",
+		Short: "Decide by pairs of runs which of two alternatives is better",
+		Long: `Run A and B in the same scenarios under the same seeds, and decide by the pairs
+of runs which is better in each measure. A and B are
+
+  controllers  names, variants of the scenario, or files (./mine.star)
+  settings     path=value, as for --set
+  scenarios    names or files; then no SCENARIO follows
+  programs     two builds of pausenet (./old/pausenet)
+
+Without a SCENARIO and --over, compare uses ` + strconv.Itoa(len(compare.DefaultScenarios)) + ` built-in scenarios.
+
+Each seed is a round: a pair of runs in each scenario. compare stops after the
+round that decides the first measure. Its tests and intervals allow for that.
+With --all it runs all rounds and uses the exact sign test. The p-values are
+corrected for the number of measures (Holm).
+
+The exit code is 0 if A is not significantly worse in any measure, 1 if it is,
+and 125 if a program cannot make a run. So you can find the commit that made
+something worse with "git bisect run" (docs/compare.md).`,
+		Example: `  pausenet compare dcqcn hpcc
+  pausenet compare dcqcn ./mine.star incast dcon-burst --seeds 1..100
+  pausenet compare host.ack_every=1 host.ack_every=4 incast --cc dcqcn
+  pausenet compare dcqcn dcon --over dcon-figure-7b --metrics fct_mean,pauses
+  pausenet compare ./new/pausenet ./old/pausenet incast --all -o json`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.A, f.B, f.Scenarios = args[0], args[1], args[2:]
+			return f.run(c)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) < 2 {
+				return append(controllerWords(nil), scenario.BuiltinNames()...), cobra.ShellCompDirectiveDefault
+			}
+			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.Over, "over", "", "compare in each scenario of this `folder`, or at each combination of a sweep's values")
+	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..100, one for each round (default: the sweep's, or 1..40)")
+	flags.StringSliceVar(&f.metrics, "metrics", compare.DefaultMetrics, "`metrics` to compare, separated by commas, the "+
+		"decisive one first; METRIC:TAG covers only flows with the tag")
+	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and count as equal")
+	flags.BoolVar(&f.all, "all", false, "run all rounds, also after the first measure is decided")
+	flags.StringVar(&f.Controller, "cc", "", "congestion controller or variant, by `name`, for sides that name none "+
+		"(default: the scenario's first)")
+	setFlag(c, &f.Sets)
+	flags.BoolVar(&f.Quick, "quick", false, "use the quick form of scenarios that have one")
+	planeFlag(c, &f.plane)
+	flags.IntVar(&f.Jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
+	formatFlag(c, &f.format)
+	completeBy(c, "over", completeSweeps)
+	completeList(c, "metrics", always(measure.MetricNames()))
+	completeWord(c, "cc", func(args []string) []string { return controllerWords(args[min(len(args), 2):]) })
+	completeNothing(c, "seeds", "margin", "jobs")
+	return c
+}
+
+func (f *compareFlags) run(c *cobra.Command) error {
+	if !c.Flags().Changed("jobs") {
+		f.Jobs = runtime.GOMAXPROCS(0)
+	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+		return err
+	}
+	plane, err := choosePlane(f.plane)
+	if err != nil {
+		return err
+	}
+	f.Plane, f.Memory = kernel.Opener(plane), machine.AvailableMemory()
+	comparison := compare.Comparison{A: f.A, B: f.B, Margin: f.margin / 100, All: f.all, Jobs: f.Jobs}
+	if !(f.margin >= 0 && f.margin < 100) {
+		return badInput(fmt.Errorf("--margin %g: expected a percentage from 0 to 100, such as 1", f.margin))
+	}
+	for _, name := range f.metrics {
+		if err := sweep.CheckMetric(name); err != nil {
+			return badInput(fmt.Errorf("--metrics: %w", err))
+		}
+		m := measure.MetricByName(name)
+		if !compare.Comparable(m) {
+			return badInput(fmt.Errorf("--metrics: neither more nor less %s (%s) is better (choose another metric)", m.Label, name))
+		}
+		comparison.Metrics = append(comparison.Metrics, m)
+	}
+	if f.seeds != "" {
+		if f.Seeds, err = seedsOf(f.seeds); err != nil {
+			return err
+		}
+	}
+	if comparison.Cases, comparison.Seeds, err = f.Cases(); err != nil {
+		return badInput(err)
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	if bars := newBars(os.Stderr); bars != nil {
+		display := &compareDisplay{most: len(comparison.Seeds)}
+		bars.pin(display)
+		comparison.Progress = display.done
+		defer func() {
+			bars.clear()
+			bars.close()
+		}()
+	}
+	r, err := comparison.Run(ctx)
+	var failed *compare.ProgramError
+	switch {
+	case errors.As(err, &failed):
+		return &exitError{exitSkip, err}
+	case r == nil:
+		return runError(err)
+	}
+	return f.conclude(c.OutOrStdout(), r, err)
+}
+
+// conclude prints a result and decides the exit code.
+func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error {
+	if structured(f.format) {
+		if err := writeStructured(w, f.format, r); err != nil {
+			return err
+		}
+	} else {
+		writeComparison(people(w), r)
+	}
+	lost := r.Lost()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return ended(fmt.Errorf("interrupted after %d of %s: the result covers these (run the command again to start over)",
+			r.Rounds, count(r.Most, "round")))
+	case len(r.Broken) > 0:
+		return &exitError{exitVerdict, fmt.Errorf("broken runs, which lose their pairs:\n  %s", strings.Join(r.Broken, "\n  "))}
+	case len(lost) > 0:
+		return &exitError{exitVerdict, fmt.Errorf("%s is significantly worse than %s in %s", r.A, r.B, strings.Join(lost, ", "))}
+	}
+	return nil
+}
+
+// writeComparison prints a comparison for people.
+func writeComparison(w io.Writer, r *compare.Result) {
+	writeParagraph(w, "bold", r.Sentence)
+	fmt.Fprintln(w)
+	lines := [][]string{slices.Concat([]string{""}, comparedHead, []string{"p", "answer"})}
+	for i := range r.Measures {
+		m := &r.Measures[i]
+		answer := map[compare.Answer]string{
+			compare.Better: "A", compare.Worse: "B", compare.Equal: "equal", compare.Undecided: "-",
+		}[m.Answer]
+		cells := comparedCells(m.Better, m.Equal, m.Worse, m.Ratio)
+		lines = append(lines, slices.Concat([]string{m.Label}, cells, []string{probability(m.Adjusted), answer}))
+	}
+	if len(lines) > 1 {
+		writeColumns(w, lines, 1)
+		writePerScenario(w, &r.Measures[0])
+	}
+	rounds := count(r.Rounds, "seed")
+	if r.State == compare.Decided && r.Rounds < r.Most {
+		rounds = fmt.Sprintf("%d of %d seeds, which decide %s", r.Rounds, r.Most, r.Measures[0].Label)
+	}
+	fmt.Fprintln(w)
+	writeParagraph(w, "", fmt.Sprintf("  A: %s; B: %s; %s; %s", r.A, r.B, count(len(r.Scenarios), "scenario"), rounds))
+	for _, note := range r.Notes {
+		writeParagraph(w, "note", "  note: "+note)
+	}
+	if len(r.Measures) == 0 {
+		return
+	}
+	worst := r.Measures[0].WorstA
+	if r.Measures[0].Answer == compare.Worse {
+		worst = r.Measures[0].WorstB
+	}
+	if worst != nil {
+		for _, command := range joinedRuns(r.Commands(worst)) {
+			writeParagraph(w, "", "  worst case: "+command)
+		}
+	}
+}
+
+// comparedHead heads the columns of comparedCells.
+var comparedHead = []string{"A better", "equal", "B better", "A / B", "95 % interval"}
+
+// comparedCells returns numbers of pairs and their median ratio.
+func comparedCells(better, equal, worse int, ratio compare.Interval) []string {
+	return []string{strconv.Itoa(better), strconv.Itoa(equal), strconv.Itoa(worse), ratioText(ratio.Estimate), rangeText(ratio)}
+}
+
+// mostScenarios limits the printed scenarios of a comparison.
+const mostScenarios = 20
+
+// writePerScenario prints the pairs of each scenario in one measure, if there are several.
+func writePerScenario(w io.Writer, m *compare.Measure) {
+	if len(m.Scenarios) < 2 {
+		return
+	}
+	fmt.Fprintln(w)
+	lines := [][]string{append([]string{m.Label + " in"}, comparedHead...)}
+	for _, s := range m.Scenarios[:min(len(m.Scenarios), mostScenarios)] {
+		lines = append(lines, append([]string{s.Scenario}, comparedCells(s.Better, s.Equal, s.Worse, s.Ratio)...))
+	}
+	writeColumns(w, lines, 1)
+	if more := len(m.Scenarios) - mostScenarios; more > 0 {
+		fmt.Fprintf(w, "  and %d more (all with -o json)\n", more)
+	}
+}
+
+// joinedRuns returns the command that makes both runs, or two commands.
+func joinedRuns(of [2][]string) []string {
+	a, b := of[0], of[1]
+	if at := slices.Index(a, "--cc") + 1; at > 0 && len(a) == len(b) {
+		both := slices.Clone(a)
+		if both[at] = b[at]; slices.Equal(both, b) {
+			if a[at] != b[at] {
+				both[at] = a[at] + "," + b[at]
+			}
+			return []string{programLine(both)}
+		}
+	}
+	return []string{programLine(a), programLine(b)}
+}
+
+// programLine returns a command for a shell, with the program that it names.
+func programLine(args []string) string {
+	return quoted(args[0]) + strings.TrimPrefix(commandLine(args), "pausenet")
+}
+
+// ratioText formats a ratio with three significant digits; nil is infinite.
+func ratioText(v *float64) string {
+	if v == nil {
+		return "inf"
+	}
+	decimals := 2
+	if *v > 0 {
+		decimals = max(0, 2-int(math.Floor(math.Log10(*v))))
+	}
+	return strconv.FormatFloat(*v, 'f', decimals, 64)
+}
+
+// rangeText formats the confidence interval of a ratio, with the ends that the pairs bound.
+func rangeText(of compare.Interval) string {
+	switch low := of.Low != nil && *of.Low > 0; {
+	case low && of.High != nil:
+		return ratioText(of.Low) + " to " + ratioText(of.High)
+	case low:
+		return "above " + ratioText(of.Low)
+	case of.High != nil:
+		return "below " + ratioText(of.High)
+	}
+	return "-"
+}
+
+// probability formats a p-value.
+func probability(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// compareDisplay shows the progress of a comparison as a bar.
+type compareDisplay struct {
+	most   int
+	rounds atomic.Int64
+}
+
+func (d *compareDisplay) done(rounds int) { d.rounds.Store(int64(rounds)) }
+
+// title, part and describe implement barLine.
+func (d *compareDisplay) title() string { return "compare" }
+
+func (d *compareDisplay) part() float64 { return float64(d.rounds.Load()) / float64(d.most) }
+
+func (d *compareDisplay) describe() string {
+	return fmt.Sprintf(" %d of at most %s", d.rounds.Load(), count(d.most, "round"))
+}
