@@ -28,13 +28,15 @@ func anchors(page string) map[string]bool {
 }
 
 // TestDocumentsAreListed checks that each page of docs is linked from a list: docs/README.md, or the page of its
-// folder.
+// folder, and those for users also from llms.txt.
 func TestDocumentsAreListed(t *testing.T) {
-	for _, c := range []struct{ list, pattern string }{
-		{"README.md", "*.md"},
-		{"README.md", "schemes/*.md"},
-		{"results.md", "results/*.md"},
-		{"performance.md", "measurements/*.md"},
+	for _, c := range []struct{ list, below, pattern string }{
+		{"README.md", "", "*.md"},
+		{"README.md", "", "schemes/*.md"},
+		{"results.md", "", "results/*.md"},
+		{"performance.md", "", "measurements/*.md"},
+		{"../llms.txt", "docs/", "*.md"},
+		{"../llms.txt", "docs/", "schemes/*.md"},
 	} {
 		list, err := os.ReadFile("../docs/" + c.list)
 		if err != nil {
@@ -45,7 +47,7 @@ func TestDocumentsAreListed(t *testing.T) {
 			t.Fatalf("docs/%s: got no pages, %v", c.pattern, err)
 		}
 		for _, name := range names {
-			if name != "README.md" && !strings.Contains(string(list), "("+name) {
+			if name != "README.md" && !strings.Contains(string(list), "("+c.below+name) {
 				t.Errorf("docs/%s does not lead to %s", c.list, name)
 			}
 		}
@@ -63,7 +65,7 @@ func TestLinks(t *testing.T) {
 			(strings.HasPrefix(base, ".") && base != ".github" || name == "results" || base == "testdata") {
 			return fs.SkipDir
 		}
-		if path.Ext(name) == ".md" {
+		if path.Ext(name) == ".md" || name == "llms.txt" {
 			data, err := os.ReadFile(path.Join("..", name))
 			pages[name] = string(data)
 			return err
