@@ -49,6 +49,8 @@ func commands() []commandGroup {
 			newTrainCommand,
 			newBenchCommand,
 			newServeCommand,
+			newMCPCommand,
+			newDocsCommand,
 			newDoctorCommand,
 			newCleanCommand,
 			newVersionCommand,

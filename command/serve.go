@@ -153,7 +153,7 @@ func (r *serveRequest) refuse(err error) *serveReply {
 // served reports whether a command can run in a process with others.
 func served(c *cobra.Command) bool {
 	for ; c != nil; c = c.Parent() {
-		if c.GroupID == liveGroup || slices.Contains([]string{"serve", "worker", "view"}, c.Name()) {
+		if c.GroupID == liveGroup || slices.Contains([]string{"serve", "worker", "view", "mcp"}, c.Name()) {
 			return false
 		}
 	}

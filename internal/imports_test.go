@@ -26,6 +26,7 @@ var common = []string{"units", "vtime", "internal"}
 var mayImport = map[string][]string{
 	"units":    {},
 	"vtime":    {},
+	"docs":     {},
 	"internal": {},
 	"test":     {},
 
@@ -218,6 +219,7 @@ var mayImport = map[string][]string{
 		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
 		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
+		"docs",
 	},
 }
 
