@@ -352,6 +352,7 @@ FUZZ = \
 	internal/yamlspec:FuzzParse \
 	orchestrator/verbs:FuzzRequests \
 	switchagent:FuzzProcessor \
+	topologies/clab:FuzzConvert \
 	topologies:FuzzHPCC \
 	topologies:FuzzParse \
 	units:FuzzParse

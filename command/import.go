@@ -12,20 +12,23 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/scenario/sonic"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/clab"
 )
 
 func newImportCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "import hpcc|sonic",
-		Short: "Import files of HPCC's simulator or a SONiC switch",
+		Use:   "import hpcc|sonic|clab",
+		Short: "Import files of HPCC's simulator, a SONiC switch or containerlab",
 		Long: `Make a scenario from files of HPCC's simulator, or from a SONiC switch's
-configuration.`,
+configuration, or a topology from containerlab's.`,
 		Example: `  pausenet import hpcc --topology mix/fat.txt --flow mix/flow.txt --out fat.yaml
-  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini`,
+  pausenet import sonic config_db.json --lookup pg_profile_lookup.ini
+  pausenet import clab lab.clab.yml --out lab.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newImportHPCCCommand(), newImportSONiCCommand())
+	c.AddCommand(newImportHPCCCommand(), newImportSONiCCommand(), newImportClabCommand())
 	return c
 }
 
@@ -244,4 +247,46 @@ func relative(folder, file string) (string, error) {
 		return "", err
 	}
 	return filepath.Rel(from, to)
+}
+
+func newImportClabCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "clab FILE",
+		Short: "Make a topology from containerlab's .clab.yml",
+		Long: `Read a topology file of containerlab and write a topology for pausenet: nodes,
+links, binds, exec, env and ports, with what defaults, kinds and groups say.
+Nodes of kind linux become hosts; all others, and those whose image routes,
+become switches. import warns of each key without an equivalent, with what to
+do instead.
+
+"pausenet up FILE.clab.yml" imports the file, too.`,
+		Example: `  pausenet import clab lab.clab.yml --out lab.yaml
+  sudo pausenet up lab.clab.yml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if sameFile(args[0], output) {
+				return badInput(fmt.Errorf("--output %s is the input file (write to another)", output))
+			}
+			data, err := files.Input(args[0], files.Kind{Name: "a topology file of containerlab", Most: 16 << 20})
+			if err != nil {
+				return badInput(err)
+			}
+			t, err := clab.Convert(args[0], data)
+			if err == nil {
+				_, err = topologies.Parse(args[0], []byte(t.Text))
+			}
+			if err != nil {
+				return badInput(err)
+			}
+			writeWarnings(c.ErrOrStderr(), args[0], t.Notes)
+			if output == "" || output == "-" {
+				_, err := c.OutOrStdout().Write([]byte(t.Text))
+				return err
+			}
+			return writeError(files.WriteWhole(output, []byte(t.Text)))
+		},
+	}
+	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
+	return c
 }

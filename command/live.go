@@ -25,8 +25,11 @@ func liveScenario(nameOrPath string, sets []string, controllers ...string) (*sce
 	reading := scenario.Reading{Live: true, Sets: sets, Controllers: controllers}
 	switch {
 	case err == nil && s.scenario == nil:
-		data := []byte(fmt.Sprintf("topology: %q\n", nameOrPath))
-		scenario, err := reading.Parse("", data)
+		file, data := "", fmt.Sprintf("topology: %q\n", nameOrPath)
+		if s.imported != nil { // its text is no file
+			file, data = nameOrPath, "topology:\n  "+strings.ReplaceAll(strings.TrimSpace(s.imported.Text), "\n", "\n  ")+"\n"
+		}
+		scenario, err := reading.Parse(file, []byte(data))
 		if err == nil {
 			scenario.Name = s.topology.Name
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/clab"
 	"github.com/spf13/cobra"
 )
 
@@ -17,6 +18,7 @@ type subject struct {
 	scenario *scenario.Scenario // nil if it is a topology
 	topology *topologies.Plan
 	source   []byte
+	imported *clab.Topology // from a file of containerlab; nil otherwise
 }
 
 // source holds the text of a NAME or FILE.
@@ -24,19 +26,20 @@ type source struct {
 	filename string // for messages; its folder is the base of relative paths in the text
 	data     []byte
 	scenario bool
+	imported *clab.Topology
 }
 
 // read returns a built-in's text, or reads a file or stream once. Scenarios take precedence over topologies. The
 // keys of a file decide its kind.
 func read(nameOrPath string) (*source, error) {
 	if data, err := scenario.BuiltinSource(nameOrPath); err == nil {
-		return &source{nameOrPath + ".yaml", data, true}, nil
+		return &source{filename: nameOrPath + ".yaml", data: data, scenario: true}, nil
 	}
 	if data, err := topologies.BuiltinSource(nameOrPath); err == nil {
-		return &source{nameOrPath + ".yaml", data, false}, nil
+		return &source{filename: nameOrPath + ".yaml", data: data}, nil
 	}
 	if data, err := scenario.BuiltinSweepSource(nameOrPath); err == nil {
-		return &source{nameOrPath, data, true}, nil // the scenario's reader reports that it is none
+		return &source{filename: nameOrPath, data: data, scenario: true}, nil // the scenario's reader reports that it is none
 	}
 	filename, data, err := scenario.ReadSpec(nameOrPath)
 	if os.IsNotExist(err) {
@@ -46,7 +49,14 @@ func read(nameOrPath string) (*source, error) {
 	if err != nil {
 		return nil, badInput(err)
 	}
-	return &source{filename, data, isScenario(data)}, nil
+	if clab.Is(filename) {
+		t, err := clab.Convert(filename, data)
+		if err != nil {
+			return nil, badInput(err)
+		}
+		return &source{filename: filename, data: []byte(t.Text), imported: t}, nil
+	}
+	return &source{filename: filename, data: data, scenario: isScenario(data)}, nil
 }
 
 // load reads and resolves a NAME or FILE.
@@ -59,7 +69,7 @@ func load(nameOrPath string, sets []string) (*subject, error) {
 }
 
 func (from *source) parse(sets []string, controllers ...string) (*subject, error) {
-	s := &subject{source: from.data}
+	s := &subject{source: from.data, imported: from.imported}
 	var err error
 	switch {
 	case from.scenario:

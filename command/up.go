@@ -58,7 +58,8 @@ ping, iperf3 or any other program can run on its hosts, and open a shell
 ("help" there lists its commands). TOPOLOGY and SCENARIO are built-ins
 (pausenet list) or files; the default is small, a leaf-spine of 8 hosts. A
 topology's file can give nodes files, images and start-up commands
-(docs/topologies.md). The fabric ends with the shell.
+(docs/topologies.md); it may also be containerlab's, FILE.clab.yml. The fabric
+ends with the shell.
 
 If standard input is not a terminal, the shell runs its lines, all of them,
 and the exit code is 1 if any fails.
@@ -138,6 +139,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	if f.nat {
 		scenario.Topology = scenario.Topology.WithNAT()
+	}
+	if s, err := load(subject, nil); err == nil && s.imported != nil && os.Getenv(detachedVariable) == "" && os.Geteuid() == 0 {
+		writeWarnings(stderr(), subject, s.imported.Notes)
 	}
 	made, err := live.NewSetup(scenario, f.controller)
 	if err == nil {

@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 
 	"topologies":      {},
 	"topologies/draw": {"topologies"},
+	"topologies/clab": {},
 	"ebpf":            {},
 	"ebpf/kernel":     {"ebpf"},
 	"ebpf/wasm":       {"ebpf"},
@@ -207,6 +208,7 @@ var mayImport = map[string][]string{
 
 	"cmd": {"command"},
 	"command": {
+		"topologies/clab",
 		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "controllerfile/star", "controllerfile/wasm",
 		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
 		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image",

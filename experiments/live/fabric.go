@@ -122,7 +122,8 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	f = &Fabric{
 		Name: o.Name, Plan: plan, Made: made, options: o, plane: opened, programs: programs, done: make(chan struct{}),
 		watch: newWatcher(plan),
-		nodes: kernel.NewNodes(opened.Fabric(), programs, o.Privileged, Folder, libraries()...), ended: newEndedFlows(),
+		nodes: kernel.NewNodes(opened.Fabric(), programs, o.Privileged, []string{Folder, netnames.Folder}, libraries()...),
+		ended: newEndedFlows(),
 		sets: map[string][]string{}, captures: map[int]*wires{},
 		stopped: map[topologies.NodeID][]topologies.PortID{}, pending: map[place]*pendingEnd{}, listing: scenario.NewListing(o.Seed),
 		salts: made.Scenario.Salts(o.Seed),

@@ -177,7 +177,7 @@ topology:
 		t.Fatal(err)
 	}
 	defer down(t, f)
-	nodes := kernel.NewNodes(f.plane.Fabric(), f.programs, false, "", kept, filepath.Join(folder, "none"))
+	nodes := kernel.NewNodes(f.plane.Fabric(), f.programs, false, nil, kept, filepath.Join(folder, "none"))
 	defer nodes.Close()
 	for node, want := range map[string]string{"h0": "code", "h1": "code", "h2": ""} {
 		place, err := nodes.Location(f.Plan.NodeByName(node).ID)

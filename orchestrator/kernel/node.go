@@ -27,7 +27,7 @@ type Nodes struct {
 	fabric     *Fabric
 	programs   *pidns.Namespace
 	privileged bool
-	hidden     string
+	hidden     []string
 	kept       []string
 	mutex      sync.Mutex
 	made       map[topologies.NodeID]*own
@@ -50,8 +50,8 @@ func (o *own) close() error {
 }
 
 // NewNodes makes programs on a fabric's nodes run in a PID namespace, privileged or not. On nodes an empty folder
-// replaces the machine's folder hidden, unless that is empty. The kept folders exist on nodes with their own files.
-func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden string, kept ...string) *Nodes {
+// replaces each hidden folder of the machine. The kept folders exist on nodes with their own files.
+func NewNodes(fabric *Fabric, programs *pidns.Namespace, privileged bool, hidden []string, kept ...string) *Nodes {
 	return &Nodes{
 		fabric: fabric, programs: programs, privileged: privileged, hidden: hidden, kept: kept,
 		made: map[topologies.NodeID]*own{}, images: map[string]*image.Image{},
@@ -167,8 +167,8 @@ func (n *Nodes) make(id topologies.NodeID) (o *own, err error) {
 		}
 		// Where /sys cannot be mounted over, as in some containers, programs see the outer one.
 		_ = unix.Mount("pausenet", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-		if n.hidden != "" {
-			_ = unix.Mount("pausenet", n.hidden, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700") // likewise
+		for _, folder := range n.hidden { // likewise
+			_ = unix.Mount("pausenet", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700")
 		}
 		var errs [4]error
 		made := &own{}

@@ -105,7 +105,7 @@ func (f *liveFabric) run(t testing.TB, node string, command ...string) string {
 		t.Fatal(err)
 	}
 	defer programs.End()
-	nodes := kernel.NewNodes(f.fabric, programs, false, "")
+	nodes := kernel.NewNodes(f.fabric, programs, false, nil)
 	defer nodes.Close()
 	location, err := nodes.Location(f.plan.NodeByName(node).ID)
 	if err != nil {
