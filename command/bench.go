@@ -50,7 +50,7 @@ about ten minutes. docs/performance.md explains the results.`,
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of measurements per workload (slow workloads: at most three)")
 	flags.StringVar(&file, "out", "", "also write the result to this `file`, as JSON")
 	completeNothing(c, "rounds")
-	c.AddCommand(newBenchAIFabricCommand())
+	c.AddCommand(newBenchAIFabricCommand(), newBenchCCCommand())
 	processorsFlag(c, &o.Processors, "; bench measures 1, 2, 4 and so on, up to this (default: all)")
 	return c
 }

@@ -170,6 +170,10 @@ var mayImport = map[string][]string{
 		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/runner", "experiments/suite",
 		"topologies",
 	},
+	"experiments/ccbench": {
+		"experiments/scenario", "experiments/runner", "experiments/analysis/bound", "experiments/pages/report",
+		"orchestrator/engine",
+	},
 	"experiments/bench": {
 		"experiments/measure", "experiments/scenario", "topologies", "hostagent", "switchagent",
 		"orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/kernel",
@@ -218,6 +222,9 @@ var mayImport = map[string][]string{
 		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate", "experiments/analysis/resimulate",
 		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
 		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/pages/report",
+		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
+		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench", "experiments/ccbench",
+		"experiments/live", "experiments/train", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
 		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
 		"docs",

@@ -38,6 +38,9 @@ var vocabulary = []term{
 	}},
 	{was: "held", now: "buffered, paused or stalled, as is meant", but: []exception{
 		{"experiments/live/", "old name"}, // of a metric, or a key of inspect's
+		{"", "eld-out"},                   // held-out data, the word of statistics and machine learning
+		{"", "HeldOut"},
+		{"", "held_out"},
 	}},
 	{was: "circle|circles", now: "cycle"},
 	{was: "ordinary", now: "host-stack traffic"},

@@ -421,6 +421,15 @@ func (m *fluidModel) limits(b *Bound) {
 // leastSumOfAny returns the best of three bounds: with each flow assigned to the first link of its path, to the last,
 // or to the busiest.
 func (m *fluidModel) leastSumOfAny() float64 {
+	return max(
+		m.leastSum(func([]topologies.PortID) int { return 0 }),
+		m.leastSum(func(path []topologies.PortID) int { return len(path) - 1 }),
+		m.leastSum(m.busiest()),
+	)
+}
+
+// busiest returns a function that returns the position of the busiest link on a path.
+func (m *fluidModel) busiest() func(path []topologies.PortID) int {
 	busy := make([]float64, len(m.s.Topology.Ports))
 	for i := range m.flows {
 		qps := m.flows[i].qps()
@@ -430,18 +439,14 @@ func (m *fluidModel) leastSumOfAny() float64 {
 			}
 		}
 	}
-	return max(
-		m.leastSum(func([]topologies.PortID) int { return 0 }),
-		m.leastSum(func(path []topologies.PortID) int { return len(path) - 1 }),
-		m.leastSum(func(path []topologies.PortID) (at int) {
-			for i, id := range path {
-				if busy[id] > busy[path[at]] {
-					at = i
-				}
+	return func(path []topologies.PortID) (at int) {
+		for i, id := range path {
+			if busy[id] > busy[path[at]] {
+				at = i
 			}
-			return at
-		}),
-	)
+		}
+		return at
+	}
 }
 
 // together returns the load of a flow's QPs on the first link of their paths, or the last: the bytes, and the least
@@ -487,16 +492,27 @@ func (m *fluidModel) leastSum(choose func(path []topologies.PortID) int) float64
 			sum += float64(before + after)
 			continue
 		}
-		link := &plan.Ports[f.path[at]]
-		before := measure.OneWay(plan, f.path[:at], f.first)
-		after := link.Delay + measure.OneWay(plan, f.path[at+1:], f.last) + f.ack
-		jobs[link.ID] = append(jobs[link.ID], fluid.Job{
-			Release: float64(m.s.Flows[i].Start + before), Work: alone(f.line, link.Rate),
-		})
-		sum += float64(before + after)
+		link, job, others := m.jobAt(i, choose)
+		jobs[link] = append(jobs[link], job)
+		sum += float64(others)
 	}
 	for _, own := range jobs {
 		sum += fluid.LowerBound(own)
 	}
 	return sum
+}
+
+// jobAt returns a flow of one QP as a job at the link of its path that choose selects, and the least time of its first
+// frame before that link and of its last frame after it.
+func (m *fluidModel) jobAt(flow int, choose func(path []topologies.PortID) int) (
+	link topologies.PortID, job fluid.Job, others vtime.Time,
+) {
+	f, plan := &m.flows[flow], m.s.Topology
+	at := choose(f.path)
+	port := &plan.Ports[f.path[at]]
+	before := measure.OneWay(plan, f.path[:at], f.first)
+	after := port.Delay + measure.OneWay(plan, f.path[at+1:], f.last) + f.ack
+	return port.ID, fluid.Job{
+		Release: float64(m.s.Flows[flow].Start + before), Work: alone(f.line, port.Rate),
+	}, before + after
 }
