@@ -70,9 +70,6 @@ runs of such a folder, and exits with 1 if a result differs.`,
 	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at a time (default: one for each processor)")
 	flags.StringVar(&f.check, "check", "", "repeat runs of this `folder` and compare the results")
 	flags.StringVar(&f.sample, "sample", "20", "`number` of runs that --check repeats, or all")
-	for _, other := range []string{"cc", "scenarios", "seeds", "out", "force"} {
-		c.MarkFlagsMutuallyExclusive("check", other)
-	}
 	formatFlag(c, &f.format, "markdown")
 	completeFolder(c, "out")
 	completeFolder(c, "check")
@@ -84,6 +81,11 @@ func (f *benchCCFlags) run(c *cobra.Command) error {
 	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "check"), notEmpty(c, "held-out"),
 		atLeastOne(c.Flags(), "jobs")); err != nil {
 		return err
+	}
+	for _, other := range []string{"cc", "scenarios", "seeds", "out", "force"} { // those of new runs
+		if err := atMostOne(c, "check", other); err != nil {
+			return err
+		}
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()

@@ -79,7 +79,7 @@ var (
 type Manifest struct {
 	Schema  int    `json:"schema"`
 	Version string `json:"version"`
-	// Suite is the SHA-256 of all scenarios with their weights.
+	// Suite is the SHA-256 of the public scenarios with their weights.
 	Suite       string       `json:"suite"`
 	Only        []string     `json:"only,omitempty"`
 	Seeds       []uint64     `json:"seeds"`
@@ -149,8 +149,8 @@ func (e *OtherError) Error() string {
 }
 
 // Open opens or creates a folder of results for a bench, and reads the runs that it has. Runs of a controller's file
-// with other contents are left out. Another suite, set of seeds or version is an OtherError unless force is set, which
-// discards all runs.
+// with other contents are left out. The bench may have more controllers and seeds than the folder, and held-out
+// scenarios besides. Any other difference is an OtherError, unless force is set, which discards all runs.
 func Open(path string, b *Bench, version, command string, force bool) (*Folder, *Results, error) {
 	folder, err := files.OpenFolder(path, path)
 	if err != nil {
@@ -192,8 +192,10 @@ func (f *Folder) resume(force bool) error {
 		why = "other scenarios"
 	case before.Version != now.Version:
 		why = "version " + before.Version
-	case !slices.Equal(before.Seeds, now.Seeds):
+	case slices.ContainsFunc(before.Seeds, func(s uint64) bool { return !slices.Contains(now.Seeds, s) }):
 		why = fmt.Sprintf("seeds %v", before.Seeds)
+	case before.Commitment != "" && before.Commitment != now.Commitment:
+		why = "held-out scenarios of another phrase"
 	}
 	if why != "" {
 		return &OtherError{f.Path(), why}

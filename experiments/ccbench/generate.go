@@ -258,7 +258,7 @@ func drawBurst(d *draft, value int) {
 		if random(0) {
 			gap = -100 * math.Log(1-d.Float64())
 		}
-		at, last = at+gap, to
+		at, last = min(at+gap, 1400), to
 	}
 }
 

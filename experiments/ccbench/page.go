@@ -51,11 +51,11 @@ func (r *Report) page() ([]byte, error) {
 
 func rankingPart(h *Half) report.SheetPart {
 	t := &report.SheetTable{
-		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. Intervals: 95 %%, by a bootstrap over scenarios",
-			h.Scenarios, h.Name),
+		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. Intervals: 95 %%, by a bootstrap over "+
+			"scenarios. Unfinished: runs in which flows did not end. ECMP: runs with ECMP, as the controller refuses the scenario's "+
+			"load balancing", h.Scenarios, h.Name),
 		Heads: []string{
-			"controller", "score", "interval", "rank", "interval", "worst scenario", "its score", "unfinished runs",
-			"ECMP instead",
+			"controller", "score", "interval", "rank", "interval", "worst scenario", "its score", "unfinished", "ECMP",
 		},
 	}
 	for i, e := range h.Ranking {

@@ -210,9 +210,11 @@ func (b *Bench) rank(half string, rows []Row) Half {
 		}
 	}
 	means := s.means(s.all())
-	places := ranks(means)
 	for i, name := range s.controllers {
-		e := Entry{Controller: name, Rank: int(places[i]), Score: means[i], Families: map[string]float64{}}
+		e := Entry{Controller: name, Rank: 1, Score: means[i], Families: map[string]float64{}}
+		for _, other := range means {
+			e.Rank += count(other < means[i])
+		}
 		e.Low, e.High = interval95(sampledScores[i])
 		low, high := interval95(sampledRanks[i])
 		e.RankLow, e.RankHigh = int(low), int(math.Ceil(high))
