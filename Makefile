@@ -332,6 +332,7 @@ FUZZ = \
 	controllerfile/wasm:FuzzRead \
 	ebpf:FuzzIngress \
 	experiments/analysis/deadlock/certificate:FuzzRead \
+	experiments/analysis/expect:FuzzReadLog \
 	experiments/lab:FuzzParse \
 	experiments/live:FuzzRequest \
 	experiments/results:FuzzReadJSON \

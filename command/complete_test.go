@@ -14,7 +14,7 @@ var fileFlags = []string{
 	"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out",
 	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup", "check headroom --lookup",
 	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",
-	"teacher", "lab teacher --archive", "check deadlock --certificate",
+	"teacher", "lab teacher --archive", "check deadlock --certificate", "expect --nccl",
 }
 
 // TestFlagsComplete checks that every flag with a value completes to suitable words, except those that take files.

@@ -41,6 +41,7 @@ func commands() []commandGroup {
 			newBoundCommand,
 			newEstimateCommand,
 			newCheckCommand,
+			newExpectCommand,
 			newCCCommand,
 		}},
 		{liveGroup, "Use live fabrics, on Linux:", liveCommands},

@@ -155,6 +155,10 @@ var mayImport = map[string][]string{
 		"experiments/analysis/deadlock/certificate",
 	},
 	"experiments/analysis/deadlock/certificate": {"topologies"}, // nothing of the prover that it checks
+	"experiments/analysis/expect": {
+		"experiments/analysis/resimulate", "experiments/measure", "experiments/scenario", "experiments/traffic/collective",
+		"orchestrator/engine", "topologies",
+	},
 	"experiments/analysis/resimulate": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "orchestrator/engine",
 	},
@@ -222,6 +226,10 @@ var mayImport = map[string][]string{
 		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate", "experiments/analysis/resimulate",
 		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench", "experiments/ccbench",
 		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/pages/report",
+		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
+		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate", "experiments/analysis/expect",
+		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
+		"experiments/live", "experiments/train", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
 		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
 		"docs",

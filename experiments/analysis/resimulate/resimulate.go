@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,6 +45,17 @@ type Fault struct {
 	// Entries holds items of the key faults, Sets other changes, as for --set.
 	Entries []string `json:"-"`
 	Sets    []string `json:"-"`
+
+	value float64 // in units of the kind
+	vary  func(value float64) Fault
+}
+
+// Scaled returns the fault with its rate, delay, probability or time multiplied; ok is false if it has none.
+func (f *Fault) Scaled(factor float64) (scaled Fault, ok bool) {
+	if f.vary == nil {
+		return Fault{}, false
+	}
+	return f.vary(f.value * factor), true
 }
 
 // Base is the scenario without the fault.
@@ -117,63 +129,86 @@ type place struct {
 // and join equal tiers stand for each other (Alike), and so do the hosts at such links. Links without traffic are left
 // out: they explain nothing.
 func Candidates(plan *topologies.Plan, used Usage, o Options) (faults []Fault) {
-	links := places(plan, used)
-	for _, at := range links {
+	for _, at := range places(plan, used) {
 		rate, delay := plan.Ports[at.port].Rate, plan.Ports[at.port].Delay
-		link := fmt.Sprintf("at: 0s, link: %q", at.name)
-		add := func(kind Kind, value, entry, text string) {
-			faults = append(faults, Fault{
-				Kind: kind, Place: at.name, Value: value, Alike: at.alike, Text: fmt.Sprintf(text, at.name, value),
-				Entries: []string{fmt.Sprintf("{%s, %s}", link, entry)},
-			})
-		}
-		for _, part := range o.Rates {
-			slow := units.Rate(float64(rate) * part)
-			add(SlowLink, slow.String(), fmt.Sprintf("rate: %v", slow), "link %s runs at %s in place of "+rate.String())
-		}
-		for _, more := range o.Delays {
-			long := delay + more
-			add(LongCable, long.String(), fmt.Sprintf("delay: %v", long), "link %s has a delay of %s in place of "+delay.String())
-		}
-		for _, loss := range o.Losses {
-			add(LossyLink, fmt.Sprint(loss), fmt.Sprintf("loss: %g", loss), "link %s loses frames with probability %s")
-		}
-		if plan.PeerNode(at.port).Kind != topologies.Host {
-			continue
-		}
-		host := plan.PeerNode(at.port)
-		name := plan.EndName(host.ID, uint8(plan.Ports[plan.Ports[at.port].Peer].Number-1))
-		addNIC := func(kind Kind, value, entry, text string) {
-			f := Fault{
-				Kind: kind, Place: name, Value: value, Text: fmt.Sprintf(text, name, value),
-				Entries: []string{fmt.Sprintf("{at: 0s, host: %s, %s}", name, entry)},
+		add := func(value float64, vary func(float64) Fault) {
+			of := func(v float64) Fault {
+				f := vary(v)
+				f.value = v
+				return f
 			}
-			for _, other := range at.alike {
-				f.Alike = append(f.Alike, other[strings.LastIndexByte(other, ':')+1:])
+			f := of(value)
+			f.vary = func(v float64) Fault {
+				g := of(v)
+				g.vary = f.vary
+				return g
 			}
 			faults = append(faults, f)
 		}
+		link := func(kind Kind, value, key, text string) Fault {
+			return Fault{
+				Kind: kind, Place: at.name, Value: value, Alike: at.alike, Text: fmt.Sprintf(text, at.name, value),
+				Entries: []string{fmt.Sprintf("{at: 0s, link: %q, %s: %s}", at.name, key, value)},
+			}
+		}
 		for _, part := range o.Rates {
-			slow := units.Rate(float64(rate) * part)
-			addNIC(SlowNIC, slow.String(), fmt.Sprintf("receiver: {rate: %v}", slow), "NIC %s accepts only %s, and pauses its switch")
+			add(float64(rate)*part, func(v float64) Fault {
+				return link(SlowLink, rounded(min(v, float64(rate))).String(), "rate", "link %s runs at %s in place of "+rate.String())
+			})
+		}
+		for _, more := range o.Delays {
+			add(float64(more), func(v float64) Fault {
+				long := delay + vtime.Time(v)/(100*vtime.Nanosecond)*(100*vtime.Nanosecond)
+				return link(LongCable, long.String(), "delay", "link %s has a delay of %s in place of "+delay.String())
+			})
+		}
+		for _, loss := range o.Losses {
+			add(loss, func(v float64) Fault {
+				return link(LossyLink, fmt.Sprintf("%.2g", min(v, 1)), "loss", "link %s loses frames with probability %s")
+			})
+		}
+		host := plan.PeerNode(at.port)
+		if host.Kind != topologies.Host {
+			continue
+		}
+		name := plan.EndName(host.ID, uint8(plan.Ports[plan.Ports[at.port].Peer].Number-1))
+		var alike []string
+		for _, other := range at.alike {
+			alike = append(alike, other[strings.LastIndexByte(other, ':')+1:])
+		}
+		nic := func(kind Kind, value, entry, text string) Fault {
+			return Fault{
+				Kind: kind, Place: name, Value: value, Alike: alike, Text: fmt.Sprintf(text, name, value),
+				Entries: []string{fmt.Sprintf("{at: 0s, host: %s, %s}", name, fmt.Sprintf(entry, value))},
+			}
+		}
+		for _, part := range o.Rates {
+			add(float64(rate)*part, func(v float64) Fault {
+				return nic(SlowNIC, rounded(v).String(), "receiver: {rate: %s}", "NIC %s accepts only %s, and pauses its switch")
+			})
 		}
 		for _, every := range o.Storms {
-			entry := fmt.Sprintf("for: 1us, every: %v, pause: [%d]", every, o.Lossless)
-			addNIC(Storm, every.String(), entry, "NIC %s sends PAUSE every %s")
+			add(float64(every), func(v float64) Fault {
+				apart := vtime.Time(v) / vtime.Microsecond * vtime.Microsecond
+				return nic(Storm, apart.String(), "for: 1us, every: %s, pause: "+fmt.Sprintf("[%d]", o.Lossless), "NIC %s sends PAUSE every %s")
+			})
 		}
 	}
 	return faults
 }
 
+// rounded returns a rate with three digits.
+func rounded(bps float64) units.Rate {
+	step := math.Pow(10, math.Floor(math.Log10(bps))-2)
+	return units.Rate(math.Round(bps/step) * step)
+}
+
 // places groups links by the traffic that they carry.
 func places(plan *topologies.Plan, used Usage) (all []place) {
-	type likeness struct {
-		rate      units.Rate
-		delay     vtime.Time
-		here, far int // tiers
-		out, back int64
+	busiest := slices.Max(used)
+	near := func(a, b vtime.Time) bool { // ACKs and the order of arrivals differ between links with equal traffic
+		return max(a-b, b-a) <= busiest/16
 	}
-	at := map[likeness]int{}
 	for i := range plan.Links {
 		l := &plan.Links[i]
 		port := l.A
@@ -184,19 +219,17 @@ func places(plan *topologies.Plan, used Usage) (all []place) {
 		if used[port] == 0 && used[peer] == 0 {
 			continue
 		}
-		// Bytes of ACKs and the order of arrivals differ a little between links with equal traffic.
-		const step = 8
-		of := likeness{
-			l.Rate, l.Delay, plan.Nodes[plan.Ports[port].Node].Tier, plan.PeerNode(port).Tier,
-			step * int64(used[port]) / int64(slices.Max(used)), step * int64(used[peer]) / int64(slices.Max(used)),
-		}
 		name := scenario.PortLabel(plan, port)
-		if first, found := at[of]; found {
-			all[first].alike = append(all[first].alike, name)
-			continue
+		at := slices.IndexFunc(all, func(p place) bool {
+			a, b := &plan.Ports[p.port], &plan.Ports[port]
+			return a.Rate == b.Rate && a.Delay == b.Delay && plan.Nodes[a.Node].Tier == plan.Nodes[b.Node].Tier &&
+				plan.PeerNode(p.port).Tier == plan.PeerNode(port).Tier && near(used[p.port], used[port]) && near(used[a.Peer], used[peer])
+		})
+		if at < 0 {
+			all = append(all, place{name: name, port: port})
+		} else {
+			all[at].alike = append(all[at].alike, name)
 		}
-		at[of] = len(all)
-		all = append(all, place{name: name, port: port})
 	}
 	return all
 }
