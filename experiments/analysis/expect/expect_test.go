@@ -170,7 +170,10 @@ func TestReadLog(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "no table of nccl-tests"},
 		{"no lines", strings.Split(good, "\n       16384")[0], "no line with results"},
-		{"two programs", good + string(nccl("all_gather_perf", 8, 0.875, all, times)), "line 26: this log is of all_reduce_perf and of all_gather_perf"},
+		{
+			"two programs", good + string(nccl("all_gather_perf", 8, 0.875, all, times)),
+			"line 26: this log is of all_reduce_perf and of all_gather_perf",
+		},
 		{"other program", strings.ReplaceAll(good, "all_reduce_perf", "sendrecv_perf"), "a log of sendrecv_perf"},
 		{"word", strings.Replace(good, "  15.00", "  thirty", 1), `line 18: column time: "thirty" is not a number`},
 	} {
