@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/compare"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
@@ -57,6 +58,7 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 		return
 	}
 	writeFindings(w, made, len(s.Controllers))
+	writeBySeed(w, columns)
 	if len(s.Seeds) < 2 {
 		writeSlowest(w, suite, s, made)
 	}
@@ -66,6 +68,31 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 	}
 	if folder := filepath.Join(suite.Directory, name); rundir.Earlier(folder) != "" {
 		fmt.Fprintf(w, "  compare: pausenet report %s %s\n", rundir.Earlier(folder), folder)
+	}
+}
+
+// writeBySeed compares each controller with the first by the pairs of runs with the same seed, because an interval of a
+// mean includes what varies between seeds for all of them.
+func writeBySeed(w io.Writer, columns []results.HeadlineColumn) {
+	if len(columns[0].Runs) < 2 || len(columns) < 2 {
+		return
+	}
+	first := columns[0]
+	for i, c := range columns[1:] {
+		var parts []string
+		for _, name := range []string{"fct_p99", "fct_mean"} {
+			m := compare.BySeed(measure.MetricByName(name), c.Runs, first.Runs)
+			if m.Pairs > 1 {
+				parts = append(parts, fmt.Sprintf("%s %s times, better in %d and worse in %d of %s (p %s)", m.Label,
+					ratioText(m.Ratio.Estimate), m.Better, m.Worse, count(m.Pairs, "seed"), probability(m.P)))
+			}
+		}
+		if len(parts) > 0 {
+			if i == 0 {
+				fmt.Fprintln(w)
+			}
+			writeParagraph(w, "", fmt.Sprintf("  %s against %s, by seed: %s", c.Name, first.Name, strings.Join(parts, "; ")))
+		}
 	}
 }
 

@@ -112,7 +112,7 @@ func (c *Comparison) Run(ctx context.Context) (*Result, error) {
 	return e.result(), err
 }
 
-// make makes a run, and keeps what the comparison needs of its summary.
+// make makes a run.
 func (c *Comparison) make(ctx context.Context, run *Run, seed uint64) made {
 	if err := ctx.Err(); err != nil {
 		return made{err: err}
@@ -121,6 +121,11 @@ func (c *Comparison) make(ctx context.Context, run *Run, seed uint64) made {
 	if err != nil {
 		return made{err: err}
 	}
+	return c.keep(s)
+}
+
+// keep returns what the comparison needs of a summary.
+func (c *Comparison) keep(s *measure.Summary) made {
 	m := made{
 		fingerprint: s.Fingerprint, values: make([]float64, len(c.Metrics)), completed: make([]int, len(c.Metrics)),
 	}

@@ -286,3 +286,23 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestBySeed pairs finished runs by their seeds, and leaves out those without a partner. By hand: five better pairs of
+// five have a two-sided p-value of 2/32.
+func TestBySeed(t *testing.T) {
+	var a, b []*measure.Summary
+	for seed := range uint64(6) {
+		own, other := &measure.Summary{Seed: seed}, &measure.Summary{Seed: 5 - seed}
+		own.Flows.Completed, other.Flows.Completed = 1, 1
+		own.Flows.FCT.Mean, other.Flows.FCT.Mean = float64(seed+1), 2*float64(6-seed)
+		a, b = append(a, own), append(b, other)
+	}
+	a[2].Partial = true
+	m := BySeed(measure.MetricByName("fct_mean"), append(a, nil), b)
+	if m.Pairs != 5 || m.Better != 5 || *m.Ratio.Estimate != 0.5 || math.Abs(m.P-2.0/32) > 1e-12 {
+		t.Errorf("got %+v", m)
+	}
+	if m := BySeed(measure.MetricByName("jct"), a, b); m.Pairs != 0 || m.P != 1 {
+		t.Errorf("no jobs: %+v", m)
+	}
+}

@@ -390,3 +390,22 @@ func finite(v float64) *float64 {
 	}
 	return &v
 }
+
+// BySeed compares finished runs of one scenario in a metric, paired by their seeds, over a number of seeds that was chosen
+// beforehand. Runs that are missing or partial have no pair. The p-value is not corrected for other metrics.
+func BySeed(m *measure.Metric, a, b []*measure.Summary) Measure {
+	c := Comparison{A: "a", B: "b", Cases: make([]Case, 1), Metrics: []*measure.Metric{m}, All: true}
+	e := c.newEvaluation()
+	for _, own := range a {
+		for _, other := range b {
+			if own != nil && other != nil && own.Seed == other.Seed && !own.Partial && !other.Partial {
+				e.add(0, own.Seed, &[2]made{c.keep(own), c.keep(other)})
+			}
+		}
+	}
+	e.look()
+	if r := e.result(); len(r.Measures) > 0 {
+		return r.Measures[0]
+	}
+	return Measure{Metric: m.Name, Label: m.Label, P: 1, Adjusted: 1, Answer: Undecided, metric: m}
+}
