@@ -14,13 +14,20 @@ import (
 
 	_ "github.com/pausenet/pausenet/controllerfile/star"
 	"github.com/pausenet/pausenet/experiments/analysis/bound"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// quick lists cheap scenarios: flows alone, a job beside flows, and spraying, which hpcc refuses.
-var quick = []string{"incast-2", "packet-5", "path-3"}
+// quick returns cheap scenarios: 25 Gb/s, packets of 9 KB and, unless tests are to be short, spraying, which hpcc
+// refuses.
+func quick() []string {
+	if testing.Short() {
+		return []string{"rate-1", "packet-5"}
+	}
+	return []string{"rate-1", "packet-5", "path-3"}
+}
 
 func newBench(t *testing.T, o Options) *Bench {
 	t.Helper()
@@ -142,18 +149,55 @@ drain: true
 	}
 }
 
+// TestBoundWithFaults checks that faults, which move flows to other links, weaken the bound to links of hosts.
+func TestBoundWithFaults(t *testing.T) {
+	weaker := 0
+	for i := range PerFamily {
+		d := familyOf(t, "failure").generate(7, i)
+		s, err := (&Case{Draft: d}).read(nil, 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, err := standardOf(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Faults = nil
+		without, err := standardOf(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if with.least > without.least || with.least < 1 || with.fair != 0 {
+			t.Errorf("%s: the bound is %v with faults, %v without", d.Name, with.least, without.least)
+		}
+		weaker += count(with.least < without.least)
+	}
+	if weaker == 0 {
+		t.Error("no bound is weaker with faults")
+	}
+}
+
+func familyOf(t *testing.T, name string) *Family {
+	t.Helper()
+	at := slices.IndexFunc(families, func(f Family) bool { return f.Name == name })
+	if at < 0 {
+		t.Fatalf("no family %s", name)
+	}
+	return &families[at]
+}
+
 // TestDeterministic checks that results do not depend on the number of jobs or on an interruption, that refusals fall
 // back to ECMP, and that no score is below 1.
 func TestDeterministic(t *testing.T) {
-	o := Options{Controllers: []string{"hpcc", "dcqcn", "none"}, Only: quick, HeldOut: "x"}
+	o := Options{Controllers: []string{"hpcc", "dcqcn", "none"}, Only: quick(), HeldOut: "x"}
 	b := newBench(t, o)
 	one := run(t, b, 1)
 	again := newBench(t, o)
 	ctx, stop := context.WithCancel(t.Context())
 	some := &Results{}
 	err := again.Run(ctx, some, 2, func() error {
-		if len(some.Rows) == 4 {
-			stop()
+		if stop(); len(some.Rows) > 4 {
+			t.Error("runs go on after an interruption")
 		}
 		return nil
 	})
@@ -178,12 +222,40 @@ func TestDeterministic(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	first := r.Halves[0].Ranking[0]
-	if first.Rank != 1 || first.Low > first.Score || first.High < first.Score || first.Families["incast"] == 0 {
+	if first.Rank != 1 || first.Low > first.Score || first.High < first.Score || first.Families["rate"] == 0 {
 		t.Errorf("%+v", first)
 	}
 	page, err := r.page()
 	if err != nil || !strings.Contains(string(page), "held-out") || !strings.Contains(string(page), "hpcc") {
 		t.Errorf("page of %d bytes: %v", len(page), err)
+	}
+}
+
+// TestSlowdownIsTheSummarys compares slowdowns with those of the run's summary, which other code computes. Each tag of
+// the scenario has one class of sizes.
+func TestSlowdownIsTheSummarys(t *testing.T) {
+	b := newBench(t, Options{Controllers: []string{"swift"}, Only: []string{"rate-1"}})
+	results := run(t, b, 1)
+	s, err := scenario.Reading{}.Parse("rate-1.yaml", []byte(b.Cases[0].Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := runner.Watch(t.Context(), s, runner.Options{Controller: "swift", Seed: 1, Processors: 1}, runner.Watching{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := 0.0
+	for _, g := range results.Groups {
+		want := sum.ByTag[g.Tag]
+		if g.Flows != want.Count || math.Abs(g.Mean/want.Slowdown.Mean-1) > 1e-9 || math.Abs(g.Max/want.Slowdown.Max-1) > 1e-9 {
+			t.Errorf("%+v, but the summary has %+v", g, want)
+		}
+		mean += want.Slowdown.Mean / float64(len(sum.ByTag))
+	}
+	row := results.Rows[0]
+	if math.Abs(row.Slowdown/mean-1) > 1e-9 || row.Score != row.Slowdown/row.Least || row.Fingerprint != sum.Fingerprint ||
+		row.Fair < row.Least {
+		t.Errorf("%+v, but the mean over tags is %v", row, mean)
 	}
 }
 
