@@ -331,6 +331,10 @@ FUZZ = \
 	controllerfile/wasm:FuzzMutant \
 	controllerfile/wasm:FuzzRead \
 	ebpf:FuzzIngress \
+	experiments/analysis/audit:FuzzBaseline \
+	experiments/analysis/audit:FuzzCabling \
+	experiments/analysis/audit:FuzzConfig \
+	experiments/analysis/audit:FuzzNIC \
 	experiments/analysis/deadlock/certificate:FuzzRead \
 	experiments/analysis/expect:FuzzReadLog \
 	experiments/lab:FuzzParse \

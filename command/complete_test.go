@@ -13,6 +13,7 @@ import (
 var fileFlags = []string{
 	"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out",
 	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup", "check headroom --lookup",
+	"audit --baseline", "audit --write-baseline",
 	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",
 	"teacher", "lab teacher --archive", "check deadlock --certificate", "expect --nccl",
 }

@@ -42,6 +42,7 @@ func commands() []commandGroup {
 			newEstimateCommand,
 			newCheckCommand,
 			newExpectCommand,
+			newAuditCommand,
 			newCCCommand,
 		}},
 		{liveGroup, "Use live fabrics, on Linux:", liveCommands},

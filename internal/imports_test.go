@@ -163,6 +163,7 @@ var mayImport = map[string][]string{
 		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "orchestrator/engine",
 	},
 	"experiments/scenario/sonic": {},
+	"experiments/analysis/audit": {"experiments/scenario/sonic", "switchagent"},
 	"experiments/analysis/estimate": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies",
 	},
@@ -230,6 +231,23 @@ var mayImport = map[string][]string{
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab",
 		"experiments/scenario/sonic", "experiments/pages/view", "experiments/pages/animation",
 		"experiments/pages/liveview", "experiments/results/why", "docs",
+		"topologies/clab",
+		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "controllerfile/star", "controllerfile/wasm",
+		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
+		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image",
+		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
+		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
+		"experiments/sweep", "experiments/compare", "experiments/analysis/bound", "experiments/analysis/estimate",
+		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate", "experiments/analysis/resimulate",
+		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench", "experiments/ccbench",
+		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/pages/report",
+		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
+		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate", "experiments/analysis/expect",
+		"experiments/analysis/headroom", "experiments/analysis/audit", "experiments/aifabric", "experiments/bench",
+		"experiments/live", "experiments/train", "experiments/pages/report",
+		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
+		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
+		"docs",
 	},
 }
 
@@ -256,7 +274,7 @@ var pure = []string{
 	"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill",
 	"orchestrator/engine/fingerprint", "orchestrator/engine/partition", "orchestrator/engine/paths",
 	"orchestrator/engine/plane", "orchestrator/engine/wasmplane", "experiments/observe/provenance", "experiments/analysis/fluid",
-	"experiments/analysis/paired",
+	"experiments/analysis/paired", "experiments/analysis/audit",
 	"experiments/measure", "experiments/traffic/steps", "experiments/traffic/collective",
 }
 
@@ -269,7 +287,7 @@ var impure = []string{
 }
 
 // harmless are exceptions from impure: values, no IO.
-var harmless = []string{"net/netip"}
+var harmless = []string{"net/netip", "net/url"}
 
 // prints are the functions of package fmt that write or read by themselves.
 var prints = []string{"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"}

@@ -1,0 +1,184 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rows holds a table of a SONiC configuration: fields by key, and each row's file.
+type rows struct {
+	fields map[string]map[string]string
+	files  map[string]string
+}
+
+// database holds the tables of a switch, from several files.
+type database struct {
+	tables map[string]*rows
+	main   string // the file with PORT, or the first
+}
+
+// fieldText returns a field's value as text; lists become words separated by commas.
+func fieldText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case []any:
+		var words []string
+		for _, each := range v {
+			words = append(words, fieldText(each))
+		}
+		return strings.Join(words, ",")
+	case nil, map[string]any:
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// merge adds a file's tables. Rows of later files replace fields.
+func (d *database) merge(f *File) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(f.Data, &all); err != nil {
+		return fmt.Errorf("%s: not a JSON object of tables, such as {\"PORT\": {...}}: %w", f.Name, err)
+	}
+	for name, text := range all {
+		var table map[string]map[string]any
+		if json.Unmarshal(text, &table) != nil {
+			continue // not a table of rows: no setting of this audit
+		}
+		t := d.tables[name]
+		if t == nil {
+			t = &rows{map[string]map[string]string{}, map[string]string{}}
+			d.tables[name] = t
+		}
+		for key, fields := range table {
+			first, rest, more := strings.Cut(key, "|")
+			ports := []string{first}
+			if strings.Contains(first, ",") { // older releases: Ethernet0,Ethernet4|3-4
+				ports = strings.Split(first, ",")
+			}
+			for _, port := range ports {
+				if more {
+					port += "|" + rest
+				}
+				if t.fields[port] == nil {
+					t.fields[port] = map[string]string{}
+				}
+				for field, value := range fields {
+					t.fields[port][field] = fieldText(value)
+				}
+				t.files[port] = f.Name
+			}
+		}
+		if name == "PORT" || d.main == "" {
+			d.main = f.Name
+		}
+	}
+	return nil
+}
+
+// row returns a row's fields; nil if it is absent.
+func (d *database) row(table, key string) map[string]string {
+	if t := d.tables[table]; t != nil {
+		return t.fields[key]
+	}
+	return nil
+}
+
+// keys returns a table's keys in order.
+func (d *database) keys(table string) []string {
+	if t := d.tables[table]; t != nil {
+		return sortedKeys(t.fields)
+	}
+	return nil
+}
+
+// ports returns the names of ports: the rows of PORT or, for rendered parts without it, those that tables of ports name.
+func (d *database) ports() []string {
+	if all := d.keys("PORT"); len(all) > 0 {
+		return all
+	}
+	names := map[string]bool{}
+	for _, table := range []string{"PORT_QOS_MAP", "BUFFER_PG"} {
+		for _, key := range d.keys(table) {
+			name, _, _ := strings.Cut(key, "|")
+			names[name] = name != "global"
+		}
+	}
+	return slices.DeleteFunc(sortedKeys(names), func(name string) bool { return !names[name] })
+}
+
+// missing records a reference to a row that does not exist. A table that no file has is no mistake.
+func (s *Switch) missing(d *database, at Place, table, name string) {
+	if d.tables[table] != nil {
+		s.Missing = append(s.Missing, Missing{at, table, name})
+	}
+}
+
+// place returns the position of a row's field.
+func (d *database) place(table, key, field string) Place {
+	file := d.main
+	if t := d.tables[table]; t != nil {
+		file = cmp.Or(t.files[key], file)
+	}
+	return Place{File: file, Key: strings.TrimRight(table+"|"+key+"|"+field, "|")}
+}
+
+// lineOf returns the line of the last of quoted words that follow each other in a file; 0 if there is none.
+func lineOf(data []byte, words []string) int {
+	at, line := 0, 0
+	for _, word := range words {
+		i := bytes.Index(data[at:], []byte(strconv.Quote(word)))
+		if i < 0 {
+			break
+		}
+		at += i
+		line = 1 + bytes.Count(data[:at], []byte("\n"))
+		at++
+	}
+	return line
+}
+
+// number parses a field with a whole number; absent is returned for an empty field.
+func (d *database) number(table, key, field string, absent, least, most int64) (int64, error) {
+	text := d.row(table, key)[field]
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s: %q is not a number from %d to %d", d.place(table, key, field), text, least, most)
+	}
+	return n, nil
+}
+
+// reference returns the name in a reference: "name", or "[TABLE|name]" in older releases.
+func reference(field string) string {
+	field = strings.Trim(field, "[]")
+	return field[strings.LastIndex(field, "|")+1:]
+}
+
+const (
+	mostBytes = 1 << 40
+	mostTC    = 15
+)
+
+// resolveLines sets the lines of findings in JSON files.
+func (r *Report) resolveLines(list []File) {
+	for _, f := range r.Findings {
+		i := slices.IndexFunc(list, func(of File) bool { return of.Name == f.File })
+		if f.Line > 0 || i < 0 || f.Key == "" {
+			continue
+		}
+		table, rest, _ := strings.Cut(f.Key, "|")
+		words := []string{table, rest}
+		if last := strings.LastIndex(rest, "|"); last >= 0 && !bytes.Contains(list[i].Data, []byte(strconv.Quote(rest))) {
+			words = []string{table, rest[:last], rest[last+1:]}
+		}
+		f.Line = lineOf(list[i].Data, words)
+	}
+}

@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Severity ranks findings.
+type Severity int
+
+// Severities, from least to most.
+const (
+	Note    Severity = iota // worth knowing
+	Warning                 // lossless behaviour depends on traffic, or congestion control is weakened
+	Error                   // lossless frames can be dropped, or the class is not lossless end to end
+)
+
+// String returns the severity as SARIF names levels.
+func (s Severity) String() string { return [...]string{"note", "warning", "error"}[s] }
+
+// MarshalJSON writes the severity's name.
+func (s Severity) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// Place represents a position in a configuration.
+type Place struct {
+	File string `json:"file"`
+	Line int    `json:"line,omitempty"` // from 1; 0: unknown
+	Key  string `json:"key,omitempty"`  // such as BUFFER_PROFILE|name|xoff
+}
+
+// String returns file, line and key.
+func (p Place) String() string {
+	text := p.File
+	if p.Line > 0 {
+		text += fmt.Sprintf(":%d", p.Line)
+	}
+	if p.Key != "" {
+		text += ": " + p.Key
+	}
+	return text
+}
+
+// Finding represents a violation of a rule.
+type Finding struct {
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"severity"`
+	Place
+	Ports    []string `json:"ports,omitempty"` // affected, as switch:port
+	Message  string   `json:"message"`
+	Evidence []string `json:"evidence,omitempty"` // arithmetic or path, line by line
+	Remedy   string   `json:"remedy"`
+	// Scenario holds the text of a scenario that shows the consequence; empty: no run can show it.
+	Scenario string `json:"scenario,omitempty"`
+	// Run holds the result of that scenario, if it was run.
+	Run *Run `json:"run,omitempty"`
+}
+
+// Run holds the results of a scenario of a finding.
+type Run struct {
+	Dropped     int64  `json:"dropped_lossless_frames"`
+	All         int64  `json:"dropped_frames"`
+	Pauses      int64  `json:"pauses"`
+	Marks       int64  `json:"ecn_marks"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// because adds a line of evidence.
+func (f *Finding) because(format string, args ...any) *Finding {
+	f.Evidence = append(f.Evidence, fmt.Sprintf(format, args...))
+	return f
+}
+
+// remedy sets the remedy.
+func (f *Finding) remedy(format string, args ...any) *Finding {
+	f.Remedy = fmt.Sprintf(format, args...)
+	return f
+}
+
+// shows sets the scenario.
+func (f *Finding) shows(scenario string) *Finding {
+	f.Scenario = scenario
+	return f
+}
+
+// Report holds the results of an audit.
+type Report struct {
+	Switches   int        `json:"switches"`
+	Hosts      int        `json:"hosts"`
+	Links      int        `json:"links"`
+	Ignored    []string   `json:"ignored_files,omitempty"`
+	Findings   []*Finding `json:"findings"`
+	Landings   []Landing  `json:"landings,omitempty"`
+	Suppressed int        `json:"suppressed_by_baseline,omitempty"`
+}
+
+// Landing holds where packets of a DSCP land, and the devices at which they do.
+type Landing struct {
+	DSCP    int      `json:"dscp"`
+	Path    string   `json:"path"`
+	Devices []string `json:"devices"`
+}
+
+// Worst returns the highest severity; ok is false without findings.
+func (r *Report) Worst() (s Severity, ok bool) {
+	for _, f := range r.Findings {
+		s = max(s, f.Severity)
+	}
+	return s, len(r.Findings) > 0
+}

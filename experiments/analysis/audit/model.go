@@ -1,0 +1,256 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Fabric represents the devices and cables that files describe.
+type Fabric struct {
+	Switches []*Switch
+	Hosts    []*Host
+	Links    []Link
+}
+
+// Switch represents a switch's configuration.
+type Switch struct {
+	Name   string
+	Ports  []*Port
+	Pools  map[string]*Pool
+	Lookup []*Profile // rows of pg_profile_lookup.ini, with Speed and Metres
+	Seed   int        // of ECMP's hash; -1: unknown
+	// SeedPlace holds where the seed comes from.
+	SeedPlace Place
+	// LosslessMTU holds the MTU of lossless packets, by LOSSLESS_TRAFFIC_PATTERN; 0: unknown.
+	LosslessMTU int
+	Poll        int  // interval of the watchdog, in ms; 0: unknown
+	Whole       bool // a file has the ports, so that a missing table means that the switch does not have it
+	Missing     []Missing
+	Place       Place
+}
+
+// Missing represents a reference to a row that does not exist.
+type Missing struct {
+	Place
+	Table, Name string
+}
+
+// Port represents a front-panel port with its settings resolved.
+type Port struct {
+	Switch *Switch
+	Name   string
+	Up     bool
+	Speed  int64  // Mb/s; 0: unknown
+	MTU    int    // bytes of a packet; 0: unknown
+	FEC    string // "": unknown
+	Metres int64  // of cable; -1: unknown
+	PFC    Priorities
+	// QoS reports whether the port has a row in PORT_QOS_MAP.
+	QoS       bool
+	Trusted   bool // has a map of DSCPs
+	Unmapped  bool // no file has that map
+	DSCP      [64]int
+	TCToPG    [mostTC + 1]int
+	TCToQueue [mostTC + 1]int
+	PFCToPG   [8]int
+	// PFCQueue maps a received PAUSE's priority to a queue.
+	PFCQueue [8]int
+	Groups   [8]*Profile // lossless profiles, by priority group
+	Queues   [8]Queue
+	Watchdog *Watchdog
+	Places   map[string]Place // of settings: speed, mtu, fec, cable, pfc_enable, dscp, ...
+}
+
+// Label returns switch:port.
+func (p *Port) Label() string { return p.Switch.Name + ":" + p.Name }
+
+// place returns where a setting stands, or the switch's configuration.
+func (p *Port) place(setting string) Place {
+	if at, found := p.Places[setting]; found {
+		return at
+	}
+	return p.Switch.Place
+}
+
+// Pool represents a buffer pool.
+type Pool struct {
+	Name   string
+	Size   int64 // bytes; 0: unknown
+	Shared int64 // bytes of shared headroom; 0: none
+	Place  Place
+}
+
+// Profile represents a lossless buffer profile: of BUFFER_PROFILE, or a row of a lookup table.
+type Profile struct {
+	Name    string
+	Speed   int64 // Mb/s, of a lookup's row
+	Metres  int64
+	Size    int64
+	XOFF    int64 // headroom, in bytes
+	XON     int64 // -1: none
+	Offset  int64 // xon_offset; -1: none
+	Alpha   float64
+	Static  int64 // static threshold; 0: dynamic
+	Pool    string
+	Dynamic bool // SONiC computes the headroom
+	Place   Place
+}
+
+// threshold returns XOFF of one priority group when n groups of a pool are congested at the same time; ok is false if
+// the pool's size is unknown.
+func (p *Profile) threshold(pool *Pool, n int) (bytes int64, ok bool) {
+	if p.Static > 0 {
+		return p.Static, true
+	}
+	if pool == nil || pool.Size == 0 || p.Alpha == 0 {
+		return 0, false
+	}
+	return int64(math.Floor(p.Alpha * float64(pool.Size) / (1 + p.Alpha*float64(n)))), true
+}
+
+// Queue represents an egress queue.
+type Queue struct {
+	WRED      *WRED
+	Scheduler string // STRICT, DWRR, WRR; "": unknown
+	Place     Place
+}
+
+// WRED represents a WRED profile.
+type WRED struct {
+	Name       string
+	Unknown    bool // no file has the row
+	ECN        bool
+	KMin, KMax int64 // bytes
+	PMax       float64
+	Place      Place
+}
+
+// Watchdog represents a port's PFC watchdog.
+type Watchdog struct {
+	Detect, Restore int // ms
+	Action          string
+	Place           Place
+}
+
+// Host represents a server's NIC, or one of its ports.
+type Host struct {
+	Name  string
+	NIC   string // interface; "": the only one
+	Trust string // dscp or pcp; "": unknown
+	// Prio maps a DSCP to a priority, if HasPrio.
+	Prio    [64]int
+	HasPrio bool
+	PFC     Priorities
+	HasPFC  bool
+	ToS     int // traffic class of RDMA CM, 0..255; -1: unknown
+	CNPDSCP int // -1: unknown
+	CNPPrio int // -1: unknown
+	MTU     int
+	Speed   int64 // Mb/s
+	FEC     string
+	Places  map[string]Place
+}
+
+// Label returns host or host:interface.
+func (h *Host) Label() string {
+	if h.NIC == "" {
+		return h.Name
+	}
+	return h.Name + ":" + h.NIC
+}
+
+func (h *Host) place(setting string) Place {
+	if at, found := h.Places[setting]; found {
+		return at
+	}
+	for _, name := range sortedKeys(h.Places) {
+		return h.Places[name]
+	}
+	return Place{}
+}
+
+// dscp returns the DSCP of data packets; ok is false if it is unknown.
+func (h *Host) dscp() (int, bool) { return h.ToS >> 2, h.ToS >= 0 }
+
+// End represents an end of a cable, by names.
+type End struct{ Device, Port string }
+
+// Link represents a cable. A side has a switch's port or a host, or neither if no file describes the device.
+type Link struct {
+	Ends  [2]End
+	Ports [2]*Port
+	Hosts [2]*Host
+	Place Place
+}
+
+// String returns both ends.
+func (l *Link) String() string {
+	return fmt.Sprintf("%s:%s - %s:%s", l.Ends[0].Device, l.Ends[0].Port, l.Ends[1].Device, l.Ends[1].Port)
+}
+
+// Priorities is a set of priorities.
+type Priorities uint8
+
+// Has reports whether the set has a priority.
+func (p Priorities) Has(n int) bool { return n >= 0 && n < 8 && p>>n&1 == 1 }
+
+// String returns the priorities, such as 3,4.
+func (p Priorities) String() string {
+	var all []string
+	for n := range 8 {
+		if p.Has(n) {
+			all = append(all, fmt.Sprint(n))
+		}
+	}
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, ",")
+}
+
+// All returns the priorities in order.
+func (p Priorities) All() (all []int) {
+	for n := range 8 {
+		if p.Has(n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// port returns a switch's port by name.
+func (s *Switch) port(name string) *Port {
+	for _, p := range s.Ports {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// active returns the ports that are up and have lossless priorities.
+func (s *Switch) active() (all []*Port) {
+	for _, p := range s.Ports {
+		if p.Up && p.PFC != 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// pool returns a profile's pool.
+func (s *Switch) pool(p *Profile) *Pool {
+	return s.Pools[cmp.Or(p.Pool, "ingress_lossless_pool")]
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

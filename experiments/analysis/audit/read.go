@@ -1,0 +1,218 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pausenet/pausenet/internal/lazy"
+)
+
+// kind is a file's format.
+type kind int
+
+const (
+	unknown   kind = iota
+	configDB       // config_db.json, or rendered parts of it such as buffers.json and qos.json
+	lookup         // pg_profile_lookup.ini
+	portIni        // port_config.ini
+	switchSet      // switch.json: a list of APPL_DB's tables
+	mlnxQoS        // output of mlnx_qos -i
+	romaTos        // output of cma_roce_tos
+	dcbText        // output of dcb pfc|app show
+	cnpDSCP        // cnp_dscp of the driver's sysfs
+	cnpPrio        // cnp_802p_prio of the driver's sysfs
+	ethtool        // output of ethtool and ethtool --show-fec
+	ipLink         // output of ip link
+	lldp           // output of lldpcli show neighbors -f json
+	clab           // a topology of containerlab
+)
+
+// kindOf returns a file's format by its name and, where that is free, by its text.
+func kindOf(f *File) kind {
+	base := path.Base(f.Name)
+	text := f.Data[:min(len(f.Data), 4096)]
+	has := func(s string) bool { return bytes.Contains(text, []byte(s)) }
+	switch {
+	case strings.HasSuffix(base, "pg_profile_lookup.ini"):
+		return lookup
+	case strings.HasSuffix(base, "port_config.ini"):
+		return portIni
+	case strings.HasSuffix(base, ".clab.yml"), strings.HasSuffix(base, ".clab.yaml"):
+		return clab
+	case strings.HasSuffix(base, ".json"):
+		switch {
+		case has(`"lldp"`):
+			return lldp
+		case has("SWITCH_TABLE:"):
+			return switchSet
+		case tableName().Match(f.Data):
+			return configDB
+		}
+		return unknown
+	case strings.Contains(base, "cma_roce_tos"):
+		return romaTos
+	case strings.Contains(base, "cnp_dscp"):
+		return cnpDSCP
+	case strings.Contains(base, "cnp_802p_prio"):
+		return cnpPrio
+	case has("DCBX mode:"), has("Priority trust state:"), has("PFC configuration:"):
+		return mlnxQoS
+	case has("prio-pfc"), has("dscp-prio"):
+		return dcbText
+	case has("Settings for "), has("FEC parameters for "):
+		return ethtool
+	case regexpMTU().Match(text):
+		return ipLink
+	}
+	return unknown
+}
+
+// tableName finds a table of a SONiC configuration.
+var tableName = lazy.Regexp(`"(PORT|PORT_QOS_MAP|BUFFER_\w+|QUEUE|CABLE_LENGTH|PFC_WD|WRED_PROFILE|DSCP_TO_TC_MAP|DEVICE_METADATA)"`)
+
+var regexpMTU = lazy.Regexp(`(?m)\bmtu (\d+)\b`)
+
+// suffixes lists the endings of files' names after the device's: leaf0.config_db.json is leaf0's.
+var suffixes = []string{
+	"config_db.json", "pg_profile_lookup.ini", "port_config.ini", "buffers.json", "qos.json", "switch.json", "lldp.json",
+	"mlnx_qos", "cma_roce_tos", "cnp_dscp", "cnp_802p_prio", "ethtool", "dcb", "ip_link",
+}
+
+// owner returns the device that a file's path names: the part before a known ending, or else the folder. certain is
+// false for the folder.
+func owner(name string) (device string, certain bool) {
+	base := path.Base(name)
+	for _, s := range suffixes {
+		if i := strings.LastIndex(base, s); i > 0 {
+			return strings.TrimRight(base[:i], "._-"), true
+		}
+	}
+	if folder := path.Base(path.Dir(name)); folder != "." && folder != "/" {
+		return folder, false
+	}
+	stem, _, _ := strings.Cut(base, ".")
+	return stem, false
+}
+
+// reader collects the files of devices.
+type reader struct {
+	fabric   *Fabric
+	switches map[string]*source // by name of owner
+	hosts    map[string]*Host   // by label
+	cables   []Link
+}
+
+// source holds the files of one switch.
+type source struct {
+	device  string
+	files   []*File // of configDB, merged in order
+	lookup  []*File
+	portIni []*File
+	set     []*File
+}
+
+// Read reads the files into a fabric, and returns the names of files that no reader knows.
+func Read(list []File) (f *Fabric, ignored []string, err error) {
+	r := &reader{fabric: &Fabric{}, switches: map[string]*source{}, hosts: map[string]*Host{}}
+	order := make([]*File, len(list))
+	for i := range list {
+		order[i] = &list[i]
+	}
+	slices.SortStableFunc(order, func(a, b *File) int { return strings.Compare(a.Name, b.Name) })
+	var shared []*File // lookups that name no switch
+	for _, file := range order {
+		device, certain := owner(file.Name)
+		of := func() *source {
+			if r.switches[device] == nil {
+				r.switches[device] = &source{device: device}
+			}
+			return r.switches[device]
+		}
+		switch k := kindOf(file); k {
+		case configDB:
+			of().files = append(of().files, file)
+		case lookup:
+			if !certain {
+				shared = append(shared, file)
+				break
+			}
+			of().lookup = append(of().lookup, file)
+		case portIni:
+			of().portIni = append(of().portIni, file)
+		case switchSet:
+			of().set = append(of().set, file)
+		case lldp:
+			err = r.readLLDP(file, device)
+		case clab:
+			err = r.readClab(file)
+		case unknown:
+			ignored = append(ignored, file.Name)
+		default:
+			err = r.readNIC(k, file, device)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file.Name, err)
+		}
+	}
+	for _, device := range sortedKeys(r.switches) {
+		s := r.switches[device]
+		for _, file := range shared { // of the switch's own folder, or of one above it
+			if folder := path.Dir(file.Name); len(s.files) > 0 && (folder == "." || path.Dir(s.files[0].Name) == folder ||
+				strings.HasPrefix(s.files[0].Name, folder+"/")) {
+				s.lookup = append(s.lookup, file)
+			}
+		}
+		if err := r.readSwitch(s); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, label := range sortedKeys(r.hosts) {
+		r.fabric.Hosts = append(r.fabric.Hosts, r.hosts[label])
+	}
+	r.connect()
+	return r.fabric, ignored, nil
+}
+
+// connect resolves the names of cables' ends. A cable that several files name is one.
+func (r *reader) connect() {
+	seen := map[[2]End]bool{}
+	for _, l := range r.cables {
+		key := l.Ends
+		if key[1].Device < key[0].Device || key[1].Device == key[0].Device && key[1].Port < key[0].Port {
+			key[0], key[1] = key[1], key[0]
+		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		for side, end := range l.Ends {
+			for _, s := range r.fabric.Switches {
+				if s.Name == end.Device {
+					l.Ports[side] = s.port(end.Port)
+				}
+			}
+			for _, h := range r.fabric.Hosts {
+				if h.Name == end.Device && (h.NIC == "" || h.NIC == end.Port) {
+					l.Hosts[side] = h
+				}
+			}
+		}
+		r.fabric.Links = append(r.fabric.Links, l)
+	}
+}
+
+// numbers finds all numbers in a text.
+var numbers = lazy.Regexp(`\d+`)
+
+// first returns the first group of an expression's match.
+func first(re *regexp.Regexp, data []byte) (text string, line int) {
+	m := re.FindSubmatchIndex(data)
+	if m == nil {
+		return "", 0
+	}
+	return string(data[m[2]:m[3]]), 1 + bytes.Count(data[:m[0]], []byte("\n"))
+}
