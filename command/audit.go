@@ -124,7 +124,9 @@ func (f *auditFlags) audit(c *cobra.Command, args []string) error {
 	if f.run {
 		ctx, release := shutdown.Context(c.Context())
 		defer release()
-		if err := runFindings(ctx, r); err != nil {
+		if err := runFindings(ctx, r); ctx.Err() != nil {
+			fmt.Fprintln(c.ErrOrStderr(), "interrupted: the other findings' scenarios were not run (write them with --scenarios, and run them)")
+		} else if err != nil {
 			return err
 		}
 	}

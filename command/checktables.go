@@ -1,8 +1,6 @@
 package command
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -77,8 +75,9 @@ func (f *tablesFlags) check(c *cobra.Command, more []string, response, format st
 	if f.run {
 		ran := 0
 		err = f.assume.RunTables(ctx, rows, func() { ran++ })
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(c.ErrOrStderr(), "interrupted after %d runs: rows without a run have the verdict of the arithmetic\n", ran)
+		if ctx.Err() != nil {
+			fmt.Fprintf(c.ErrOrStderr(), "interrupted after %d runs: rows without a run have the verdict of the arithmetic "+
+				"(to run them, name their files with --lookup)\n", ran)
 		} else if err != nil {
 			return err
 		}
