@@ -11,7 +11,7 @@ import (
 
 // fileFlags lists flags that take the name of a file, existing or new.
 var fileFlags = []string{
-	"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out",
+	"view --export", "report --out", "graph --out", "import hpcc --out", "import sonic --out", "import clab --out",
 	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup", "check headroom --lookup",
 	"audit --baseline", "audit --write-baseline",
 	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",

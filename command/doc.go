@@ -5,8 +5,7 @@
 // Files:
 //
 //   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go,
-//     checktables.go (SONiC's headroom tables), checkdeadlock.go, bound.go, estimate.go and expect.go.
-//     checktables.go (SONiC's headroom tables), audit.go, checkdeadlock.go, bound.go and estimate.go.
+//     checktables.go (SONiC's headroom tables), checkdeadlock.go, audit.go, bound.go, estimate.go and expect.go.
 //   - Commands of experiments: run.go, rerun.go, report.go, why.go, view.go (its exports: viewexport.go), compare.go,
 //     search.go and train.go.
 //   - Sweeps: sweep.go, sweepmerge.go, sweeppoint.go (the process of one point), sweepdisplay.go (progress),
