@@ -306,3 +306,28 @@ func TestBySeed(t *testing.T) {
 		t.Errorf("no jobs: %+v", m)
 	}
 }
+
+// TestAll: with All, a comparison runs all rounds, and its answer is the exact sign test's. Of a metric of which more is
+// better, the ratio is still A's value over B's.
+func TestAll(t *testing.T) {
+	c := comparison(fake(func(seed uint64) float64 { return 200 + float64(seed) }), fake(func(uint64) float64 { return 100 }), 20)
+	c.All = true
+	r := run(t, c)
+	if m := &r.Measures[0]; r.State != Complete || r.Rounds != 20 || math.Abs(m.P-math.Ldexp(1, -19)) > 1e-15 {
+		t.Errorf("%s after %d rounds, p %g", r.State, r.Rounds, m.P)
+	}
+	c.Metrics = measure.MetricsNamed([]string{"goodput"})
+	for i, v := range []float64{3, 1} {
+		from := c.Cases[0].Runs[i]
+		c.Cases[0].Runs[i].Make = func(ctx context.Context, seed uint64) (*measure.Summary, error) {
+			s, err := from.Make(ctx, seed)
+			s.Flows.Goodput = v + float64(seed)/1000
+			return s, err
+		}
+	}
+	m := run(t, c).Measures[0]
+	if near := func(v *float64) bool { return *v > 2.9 && *v < 3 }; m.Answer != Better || !near(m.Ratio.Estimate) ||
+		!(*m.Ratio.Low < *m.Ratio.Estimate && *m.Ratio.Estimate < *m.Ratio.High) {
+		t.Errorf("goodput: %s, %g from %g to %g", m.Answer, *m.Ratio.Estimate, *m.Ratio.Low, *m.Ratio.High)
+	}
+}
