@@ -2,12 +2,16 @@ package explore
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+
+	"github.com/pausenet/pausenet/internal/files"
 )
 
 // JournalName is the name of the journal in an output folder.
@@ -50,6 +54,20 @@ func OpenJournal(path, identity string) (*Journal, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return j, nil
+}
+
+// Identity returns a hash of everything that decides outcomes: the program's version, and the texts and other files of a
+// search.
+func Identity(version string, sources []files.Source, texts ...[]byte) string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, "2", version)
+	for _, text := range texts {
+		fmt.Fprintf(sum, "%d %s\n", len(text), text)
+	}
+	for i := range sources {
+		fmt.Fprintln(sum, sources[i].Path, sources[i].SHA256)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
 // read reads the journal, and removes an unfinished line at its end.

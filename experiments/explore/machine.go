@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +25,7 @@ import (
 // Task describes a run.
 type Task struct {
 	Text       string // of the scenario
+	File       string // name of its file, in whose folder it finds others; empty: the machine's
 	Controller string
 	Seed       uint64
 	Why        bool // find the cause, too
@@ -35,6 +37,7 @@ type Outcome struct {
 	Values      map[string]float64 `json:"values,omitempty"`
 	Hint        float64            `json:"hint,omitempty"` // of the first quantity
 	Verdict     measure.Status     `json:"verdict,omitempty"`
+	Completed   int                `json:"completed"` // flows
 	Fingerprint string             `json:"fingerprint,omitempty"`
 	Cause       *Cause             `json:"cause,omitempty"` // of a FAIL, and of a task with Why
 }
@@ -112,7 +115,7 @@ func (m *Machine) Run(ctx context.Context, t Task) (*Outcome, error) {
 
 // key returns the task's key in the journal.
 func (t *Task) key() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s %d %t", t.Text, t.Controller, t.Seed, t.Why))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s %d %t", t.Text, t.File, t.Controller, t.Seed, t.Why))
 	return hex.EncodeToString(sum[:12])
 }
 
@@ -137,7 +140,7 @@ func (m *Machine) run(ctx context.Context, t Task) (*Outcome, error) {
 
 // load reads the scenario of a task.
 func (m *Machine) load(t Task) (*scenario.Scenario, error) {
-	s, err := scenario.Reading{Controllers: []string{t.Controller}}.Parse(m.File, []byte(t.Text))
+	s, err := scenario.Reading{Controllers: []string{t.Controller}}.Parse(cmp.Or(t.File, m.File), []byte(t.Text))
 	if err == nil {
 		err = scenario.Check(s, []string{t.Controller}, t.Seed)
 	}
@@ -150,7 +153,8 @@ func (m *Machine) load(t Task) (*scenario.Scenario, error) {
 // outcome measures a run.
 func (m *Machine) outcome(sum *measure.Summary, cause *Cause) *Outcome {
 	o := &Outcome{
-		Values: map[string]float64{}, Verdict: sum.Verdict.Status, Fingerprint: sum.Fingerprint, Cause: cause,
+		Values: map[string]float64{}, Verdict: sum.Verdict.Status, Completed: sum.Flows.Completed,
+		Fingerprint: sum.Fingerprint, Cause: cause,
 	}
 	for i, q := range m.Quantities {
 		if v := q.of(sum); !math.IsNaN(v) {

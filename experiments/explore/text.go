@@ -87,3 +87,13 @@ func Blanked(data []byte, root *yamlspec.Value) []byte {
 	until(len(lines))
 	return []byte(strings.Join(lines, ""))
 }
+
+// Value returns the file's own value of a path; "" if it has none.
+func (t *Template) Value(path string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.root.Paths(path)) == 0 {
+		return ""
+	}
+	return t.root.At(path).Flow()
+}

@@ -36,14 +36,20 @@ func (s *search) describe(ctx context.Context, found, small *scored) (Case, erro
 			c.SeedValues[seed], low, high = v, min(low, v), max(high, v)
 		}
 	}
+	for _, v := range c.SeedValues {
+		if o.interesting(v) {
+			c.Holds++
+		}
+	}
 	switch {
 	case len(c.SeedValues) == 0:
-		c.Seeds = "none"
+		c.Seeds = "no value"
 	case low == high:
 		c.Seeds = o.Text(low)
 	default:
-		c.Seeds = o.Text(low) + " to " + o.Text(high)
+		c.Seeds = strings.TrimSuffix(o.Text(low), " times") + " to " + o.Text(high)
 	}
+	c.Seeds += fmt.Sprintf("; a case under %d of them", c.Holds)
 	return c, nil
 }
 

@@ -3,8 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"os"
@@ -54,7 +52,8 @@ type Case struct {
 	FoundText string `json:"-"`
 	// SeedValues holds the values under seeds 1 to 5; a seed without a value is absent.
 	SeedValues  map[uint64]float64 `json:"seed_values"`
-	Seeds       string             `json:"-"` // the range of SeedValues
+	Holds       int                `json:"seeds_with_case"`
+	Seeds       string             `json:"-"` // the range of SeedValues, for people
 	Fingerprint string             `json:"fingerprint"`
 	Flows       int                `json:"flows"`
 	Faults      int                `json:"faults"`
@@ -92,7 +91,7 @@ func (f *Family) Search(ctx context.Context, o Options) (*Result, error) {
 	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
 		return nil, err
 	}
-	journal, err := explore.OpenJournal(filepath.Join(o.Folder, explore.JournalName), f.identity(o.Version))
+	journal, err := explore.OpenJournal(filepath.Join(o.Folder, explore.JournalName), explore.Identity(o.Version, f.sources, f.data))
 	if err != nil {
 		return nil, err
 	}
@@ -120,16 +119,6 @@ func (f *Family) Search(ctx context.Context, o Options) (*Result, error) {
 	}
 	s.result.Runs, s.result.Known, s.result.Spent = s.m.Runs(), journal.Known(), s.m.Spent()
 	return &s.result, nil
-}
-
-// identity returns a hash of everything that decides the search.
-func (f *Family) identity(version string) string {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "1 %s\n%s\n", version, f.data)
-	for _, source := range f.sources {
-		fmt.Fprintf(sum, "%s\n%s\n", source.Path, source.SHA256)
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
 func (s *search) progress() string {
@@ -214,7 +203,7 @@ func (o *Objective) value(under, against *explore.Outcome) float64 {
 	}
 	w := against.Value(o.Quantity.Name)
 	switch {
-	case under.Failed() || against.Failed(): // its flow times cannot be compared
+	case under.Failed() || against.Failed() || under.Completed != against.Completed: // no flow times to compare
 		return math.NaN()
 	case o.As == "difference":
 		return v - w
