@@ -348,6 +348,7 @@ FUZZ = \
 	experiments/traffic/collective:FuzzReadChakra \
 	experiments/traffic/steps:FuzzReadGOAL \
 	experiments/traffic/workload:FuzzParseSizes \
+	experiments/tune:FuzzParse \
 	hostagent/lstm:FuzzParse \
 	hostagent/qp:FuzzPairFrames \
 	hostagent:FuzzRecovery \

@@ -30,6 +30,7 @@ func commands() []commandGroup {
 			newWorkerCommand,
 			newRerunCommand,
 			newSearchCommand,
+			newTuneCommand,
 		}},
 		{"scenarios", "Write scenarios:", []func() *cobra.Command{
 			newListCommand,

@@ -1,0 +1,132 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/explore"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/tune"
+)
+
+func newTuneCommand() *cobra.Command {
+	var f exploreFlags
+	c := &cobra.Command{
+		Use:   "tune FAMILY.yaml",
+		Short: "Tune a controller, ECN or PFC for a fabric and its traffic",
+		Long: `Tune parameters of a congestion controller, ECN, PFC or headroom for a fabric
+and its traffic. The scenario's file has a section "tune". It says which
+settings may vary, what to improve, and which limits hold, such as no drops
+(docs/tune.md).
+
+Each candidate runs under the training seeds, and is compared with the file's
+own values in pairs of equal seeds. At the end, the best candidate is compared
+with them under other seeds, and in other scenarios if the file names some.
+Only this hold-out shows whether the tuning is of use.
+
+tune prints the tuned values, how much each matters, the hold-out, and the
+trade-off against a second quantity. It writes a scenario with the tuned
+values. The result depends only on the file. If tune is interrupted, the same
+command continues.`,
+		Example: `  pausenet tune examples/tune/dcqcn.yaml
+  pausenet tune mine.yaml --out tuned -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			filename, data, err := scenario.ReadSpec(args[0])
+			if err != nil {
+				return badInput(err)
+			}
+			t, err := tune.Parse(filename, data)
+			if err != nil {
+				return badInput(err)
+			}
+			return f.run(c, "tune-"+t.Name, func(ctx context.Context, folder string, progress func(string)) error {
+				r, err := t.Tune(ctx, tune.Options{Folder: folder, Jobs: f.jobs, Version: version(), Progress: progress})
+				if err != nil {
+					return err
+				}
+				if structured(f.format) {
+					return writeStructured(c.OutOrStdout(), f.format, r)
+				}
+				writeTuning(people(c.OutOrStdout()), t, r)
+				return nil
+			})
+		},
+	}
+	f.add(c)
+	return c
+}
+
+func writeTuning(w io.Writer, t *tune.Tuning, r *tune.Result) {
+	fmt.Fprintf(w, "%s: %s\n%d candidates, %d cannot run; %s\n\n", r.Tuning, r.Objective, r.Candidates, r.Invalid,
+		effort(r.Runs, r.Known, r.Spent))
+	lines := [][]string{{"parameter", "own", "tuned", "step down", "step up", "own instead"}}
+	for i := range r.Parameters {
+		p := &r.Parameters[i]
+		line := []string{p.Path, cmp.Or(p.Own, "default"), cmp.Or(p.Tuned, "own"), "", "", ""}
+		for k := range p.Steps {
+			text := fmt.Sprintf("%+.1f %%", p.Steps[k].Percent)
+			if p.Steps[k].Broken {
+				text = "breaks a limit"
+			}
+			at := 3 + k
+			if k == len(p.Steps)-1 {
+				at = 5
+			}
+			line[at] = text
+		}
+		lines = append(lines, line)
+	}
+	writeColumns(w, lines, 1)
+	fmt.Fprintf(w, "\ntraining, seeds %s: %.3f times the file's own %s", seedText(t.Train), r.Ratio, t.Metric.Name)
+	if !r.Feasible {
+		fmt.Fprint(w, "; no candidate keeps all limits")
+	}
+	h := &r.HoldOut
+	fmt.Fprintf(w, "\nhold-out, seeds %s: %.3f times; better in %d of %d pairs (sign test: p = %.2g); worst pair %.3f times\n",
+		seedText(t.HoldOut), h.Ratio, h.Better, h.Compared, h.P, h.Worst)
+	fmt.Fprintf(w, "hold-out runs that exceed a limit: %d of the tuned values, %d of the file's own\n", h.Broken, h.OwnBroken)
+	if len(r.TradeOff) > 0 {
+		fmt.Fprintln(w)
+		lines := [][]string{{t.TradeOff.Name, t.Metric.Name, "settings"}}
+		for i := range r.TradeOff {
+			objective, against := t.Texts(&r.TradeOff[i])
+			lines = append(lines, []string{against, objective, settingsText(r.TradeOff[i].Settings)})
+		}
+		writeColumns(w, lines, 0)
+	}
+	fmt.Fprintf(w, "\n  %s\n", r.Command)
+	for _, file := range r.Files {
+		fmt.Fprintf(w, "  %s\n", file)
+	}
+}
+
+// settingsText lists settings by the last words of their paths.
+func settingsText(all []explore.Setting) string {
+	if len(all) == 0 {
+		return "the file's own"
+	}
+	texts := make([]string, len(all))
+	for i, s := range all {
+		texts[i] = s.Path[strings.LastIndexByte(s.Path, '.')+1:] + "=" + s.Value
+	}
+	return strings.Join(texts, " ")
+}
+
+// seedText writes seeds as users do: 1..3, or 1,4.
+func seedText(seeds []uint64) string {
+	texts := make([]string, len(seeds))
+	for i, s := range seeds {
+		texts[i] = strconv.FormatUint(s, 10)
+	}
+	if n := uint64(len(seeds)); n > 2 && seeds[n-1]-seeds[0] == n-1 {
+		return texts[0] + ".." + texts[n-1]
+	}
+	return strings.Join(texts, ",")
+}
