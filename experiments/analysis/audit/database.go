@@ -19,7 +19,8 @@ type rows struct {
 // database holds the tables of a switch, from several files.
 type database struct {
 	tables map[string]*rows
-	main   string // the file with PORT, or the first
+	main   string                         // the file with PORT, or the first
+	byPort map[string]map[string][]string // keys of a table by port, in order; made when they are first needed
 }
 
 // fieldText returns a field's value as text; lists become words separated by commas.
@@ -96,6 +97,26 @@ func (d *database) keys(table string) []string {
 	}
 	return nil
 }
+
+// of returns the keys of a table's rows for a port: PORT|NUMBERS or, on a chassis, SWITCH|ASIC|PORT|NUMBERS.
+func (d *database) of(table, port string) []string {
+	if d.byPort == nil {
+		d.byPort = map[string]map[string][]string{}
+	}
+	if d.byPort[table] == nil {
+		d.byPort[table] = map[string][]string{}
+		for _, key := range d.keys(table) {
+			last := strings.LastIndex(key, "|")
+			name := key[:max(0, last)]
+			name = name[strings.LastIndex(name, "|")+1:]
+			d.byPort[table][name] = append(d.byPort[table][name], key)
+		}
+	}
+	return d.byPort[table][port]
+}
+
+// numbersOf returns the part of a key behind the port.
+func numbersOf(key string) string { return key[strings.LastIndex(key, "|")+1:] }
 
 // ports returns the names of ports: the rows of PORT or, for rendered parts without it, those that tables of ports name.
 func (d *database) ports() []string {

@@ -133,13 +133,9 @@ func (s *Switch) readMaps(d *database, p *Port) error {
 
 // readGroups reads the profiles of a port's priority groups.
 func (s *Switch) readGroups(d *database, p *Port) error {
-	for _, key := range d.keys("BUFFER_PG") {
-		port, groups, _ := strings.Cut(key, "|")
-		if port != p.Name {
-			continue
-		}
+	for _, key := range d.of("BUFFER_PG", p.Name) {
 		at := d.place("BUFFER_PG", key, "")
-		all, err := span(at, groups)
+		all, err := span(at, numbersOf(key))
 		if err != nil {
 			return err
 		}
@@ -184,15 +180,9 @@ func (s *Switch) readGroups(d *database, p *Port) error {
 
 // readQueues reads WRED and schedulers of a port's queues.
 func (s *Switch) readQueues(d *database, p *Port) error {
-	for _, key := range d.keys("QUEUE") {
-		// A chassis has switch|asic|port|queue.
-		last := strings.LastIndex(key, "|")
-		port, queues := key[:max(0, last)], key[last+1:]
-		if port[strings.LastIndex(port, "|")+1:] != p.Name {
-			continue
-		}
+	for _, key := range d.of("QUEUE", p.Name) {
 		at := d.place("QUEUE", key, "")
-		all, err := span(at, queues)
+		all, err := span(at, numbersOf(key))
 		if err != nil {
 			return err
 		}
