@@ -30,6 +30,7 @@ type Switch struct {
 	Whole       bool // a file has the ports, so that a missing table means that the switch does not have it
 	Missing     []Missing
 	Place       Place
+	device      string // the name by its files
 }
 
 // Missing represents a reference to a row that does not exist.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -180,7 +181,17 @@ func Read(list []File) (f *Fabric, ignored []string, err error) {
 // connect resolves the names of cables' ends. A cable that several files name is one.
 func (r *reader) connect() {
 	seen := map[[2]End]bool{}
+	names := map[string]string{} // of switches, by the names of their files
+	for _, s := range r.fabric.Switches {
+		names[s.device] = s.Name
+	}
+	for _, s := range r.fabric.Switches {
+		names[s.Name] = s.Name
+	}
 	for _, l := range r.cables {
+		for side := range l.Ends {
+			l.Ends[side].Device = cmp.Or(names[l.Ends[side].Device], l.Ends[side].Device)
+		}
 		key := l.Ends
 		if key[1].Device < key[0].Device || key[1].Device == key[0].Device && key[1].Port < key[0].Port {
 			key[0], key[1] = key[1], key[0]

@@ -20,7 +20,7 @@ func (r *reader) readSwitch(s *source) error {
 			return err
 		}
 	}
-	sw := &Switch{Name: s.device, Pools: map[string]*Pool{}, Seed: -1}
+	sw := &Switch{Name: s.device, device: s.device, Pools: map[string]*Pool{}, Seed: -1}
 	if name := d.row("DEVICE_METADATA", "localhost")["hostname"]; name != "" {
 		sw.Name = name
 	}
