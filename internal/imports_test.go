@@ -234,17 +234,7 @@ var mayImport = map[string][]string{
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab",
 		"experiments/scenario/sonic", "experiments/pages/view", "experiments/pages/animation",
 		"experiments/pages/liveview", "experiments/results/why", "docs", "experiments/analysis/audit",
-		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "controllerfile/star", "controllerfile/wasm",
-		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
-		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image",
-		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
-		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
-		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
-		"experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
-		"experiments/live", "experiments/train", "experiments/explore", "experiments/search", "experiments/tune",
-		"experiments/pages/report",
-		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
-		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
+		"experiments/tune",
 	},
 }
 
