@@ -337,6 +337,8 @@ FUZZ = \
 	experiments/analysis/audit:FuzzNIC \
 	experiments/analysis/deadlock/certificate:FuzzRead \
 	experiments/analysis/expect:FuzzReadLog \
+	experiments/counters:FuzzRead \
+	experiments/counters:FuzzRedis \
 	experiments/lab:FuzzParse \
 	experiments/live:FuzzRequest \
 	experiments/results:FuzzReadJSON \

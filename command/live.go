@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
+	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/image"
@@ -130,4 +132,22 @@ func completeNodes(fabric *string, ports bool) cobra.CompletionFunc {
 func completeFabrics(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names, _ := live.Names()
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// liveCounters connects to a live fabric, and returns the source of its counters.
+func liveCounters(fabric string) (*taker, error) {
+	client, err := dial(fabric)
+	if err != nil {
+		return nil, err
+	}
+	var mutex sync.Mutex // a client asks one question at a time
+	return &taker{func() (*counters.Fabric, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		reply, err := client.Ask(live.Request{Verb: "counters"})
+		if err != nil {
+			return nil, clientError(err, exitEnvironment)
+		}
+		return reply.Counters, nil
+	}, func() { client.Close() }}, nil
 }

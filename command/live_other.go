@@ -21,3 +21,8 @@ func filesLeft() []leftFile { return nil }
 func (f *viewFlags) fabricFlags(*cobra.Command) {}
 
 func (f *viewFlags) viewFabric(*cobra.Command) error { return errors.ErrUnsupported }
+
+// liveCounters reads the counters of a live fabric: there is none here.
+func liveCounters(string) (*taker, error) {
+	return nil, badInput(errors.New("live fabrics need Linux: name a scenario or a run's folder"))
+}

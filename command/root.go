@@ -24,6 +24,7 @@ func commands() []commandGroup {
 			newRunCommand,
 			newReportCommand,
 			newWhyCommand,
+			newCountersCommand,
 			newViewCommand,
 			newSweepCommand,
 			newCompareCommand,

@@ -171,6 +171,9 @@ var mayImport = map[string][]string{
 		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/analysis/fluid",
 		"topologies", "orchestrator/engine", "orchestrator/engine/paths",
 	},
+	"experiments/counters": {
+		"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine",
+	},
 	"experiments/aifabric": {
 		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/runner", "experiments/suite",
 		"topologies",
@@ -184,8 +187,8 @@ var mayImport = map[string][]string{
 		"orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/kernel",
 	},
 	"experiments/live": {
-		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "ebpf",
-		"hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
+		"controllerfile", "experiments/counters", "experiments/measure", "experiments/scenario", "experiments/runner",
+		"topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
 		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/wallclock", "orchestrator/image",
 		"orchestrator/nat", "orchestrator/netnames", "orchestrator/pidns", "orchestrator/verbs",
 	},
@@ -234,7 +237,7 @@ var mayImport = map[string][]string{
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab",
 		"experiments/scenario/sonic", "experiments/pages/view", "experiments/pages/animation",
 		"experiments/pages/liveview", "experiments/results/why", "docs", "experiments/analysis/audit",
-		"experiments/tune",
+		"experiments/tune", "experiments/counters",
 	},
 }
 

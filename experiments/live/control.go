@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/lazy"
@@ -73,8 +74,8 @@ const maxRequest = 1 << 16
 
 // Request represents a request of another terminal to a fabric: one line of JSON.
 type Request struct {
-	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, way, events, set, fault, line,
-	// complete
+	Verb string `json:"verb"` // inspect, node, program, capture, down, snapshot, counters, way, events, set, fault,
+	// line, complete
 	Node string `json:"node,omitempty"`
 	Port string `json:"port,omitempty"` // for capture: a neighbour's name or a port number; empty for all
 	// Kinds selects the kinds of events; empty means all.
@@ -96,9 +97,10 @@ type Reply struct {
 	// open files.
 	Privileged bool `json:"privileged,omitempty"`
 	// Environment holds variables of a node's programs, "NAME=value".
-	Environment []string  `json:"environment,omitempty"`
-	Folder      string    `json:"folder,omitempty"` // initial folder of programs; empty for the default
-	Snapshot    *Snapshot `json:"snapshot,omitempty"`
+	Environment []string         `json:"environment,omitempty"`
+	Folder      string           `json:"folder,omitempty"` // initial folder of programs; empty for the default
+	Snapshot    *Snapshot        `json:"snapshot,omitempty"`
+	Counters    *counters.Fabric `json:"counters,omitempty"`
 	// Lines holds completions (complete), interfaces (way), or warnings (set). Output holds a part of a line's
 	// output; the last part has End set.
 	Lines  []string `json:"lines,omitempty"`
@@ -361,6 +363,12 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: err.Error()}
 		}
 		return Reply{Snapshot: s}
+	case "counters":
+		c, err := f.Counters()
+		if err != nil {
+			return Reply{Error: err.Error()}
+		}
+		return Reply{Counters: c}
 	case "down":
 		s := f.server
 		s.once.Do(func() { close(s.asked) })

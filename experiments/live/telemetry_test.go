@@ -77,6 +77,31 @@ func snapshot(t testing.TB, f *Fabric) *Snapshot {
 	return s
 }
 
+// compareCounters compares the counters of a fabric with a snapshot of the same time.
+func compareCounters(t testing.TB, f *Fabric) {
+	t.Helper()
+	s := snapshot(t, f)
+	c, err := f.Counters()
+	must(t, err)
+	for i := range s.Ports {
+		want := &s.Ports[i]
+		p := c.Node(want.Node).Ports[f.Plan.Ports[i].Number-1]
+		var pauses, sent uint64
+		for k := range p.Class {
+			pauses, sent = pauses+p.Class[k].RxPause, sent+p.Class[k].TxPause
+		}
+		for k := range want.Classes {
+			if class := &want.Classes[k]; int64(p.Class[class.Priority].RxPauseNS) < class.PausedNS {
+				t.Errorf("%s: priority %d paused for %d ns, in the earlier snapshot %d", want.Port, class.Priority,
+					p.Class[class.Priority].RxPauseNS, class.PausedNS)
+			}
+		}
+		if p.Name != want.Port || pauses < want.PausesReceived || sent < want.PausesSent || p.ECNMarks < want.ECNMarks {
+			t.Errorf("%s: got %+v, want at least the snapshot's %+v", want.Port, p, want)
+		}
+	}
+}
+
 func portOf(t testing.TB, s *Snapshot, node, peer string) *PortSnapshot {
 	t.Helper()
 	for i := range s.Ports {
@@ -223,6 +248,7 @@ func TestCountsOfPriorities(t *testing.T) {
 	if len(lost) != 1 || lost[0].Cause != "wire" || lost[0].Priority != uint8(f.Made.Scenario.Host.ControlPriority) {
 		t.Errorf("lost from h7: %+v", lost)
 	}
+	compareCounters(t, f)
 	// Sums over priorities in the snapshot, and the engine's counts by port.
 	var totals, classes int64
 	must(t, f.Do(func(e *engine.Engine) error {

@@ -23,10 +23,11 @@ type Observer struct {
 
 	Start    func(*Observed) error // before the first event
 	Sample   func(now vtime.Time)
-	Port     func(now vtime.Time, p PortSample)                    // each sampled port, at each sample
-	Rate     func(now vtime.Time, flow int, bitsPerSecond float64) // each sampled flow, at each sample
-	Paused   func(*Hold)                                           // PFC has paused a port
-	Resumed  func(*Hold)                                           // and no longer does
+	Port     func(now vtime.Time, p PortSample)                                       // each sampled port, at each sample
+	Rate     func(now vtime.Time, flow int, bitsPerSecond float64)                    // each sampled flow, at each sample
+	PFC      func(now vtime.Time, port topologies.PortID, priority uint8, pause bool) // a PAUSE or RESUME leaves a port
+	Paused   func(*Hold)                                                              // PFC has paused a port
+	Resumed  func(*Hold)                                                              // and no longer does
 	Fault    func(*engine.FaultEvent)
 	End      func()       // after the last event
 	Check    func() error // an invariant of the observer's; an error fails the run
@@ -167,6 +168,14 @@ func (all observers) rate(now vtime.Time, flow int, bitsPerSecond float64) {
 	for _, o := range all {
 		if o.Rate != nil {
 			o.Rate(now, flow, bitsPerSecond)
+		}
+	}
+}
+
+func (all observers) pfc(now vtime.Time, port topologies.PortID, priority uint8, pause bool) {
+	for _, o := range all {
+		if o.PFC != nil {
+			o.PFC(now, port, priority, pause)
 		}
 	}
 }

@@ -351,6 +351,7 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		r.expire(now, topologies.PortID(port), priority)
 		r.letGo(now, topologies.PortID(port), priority)
 	}
+	r.observers.pfc(now, topologies.PortID(port), priority, pause)
 	if r.hpcc != nil {
 		r.hpcc.add(plan, now, topologies.PortID(port), pause)
 	}
