@@ -337,6 +337,7 @@ FUZZ = \
 	experiments/analysis/audit:FuzzNIC \
 	experiments/analysis/deadlock/certificate:FuzzRead \
 	experiments/analysis/expect:FuzzReadLog \
+	experiments/counters:FuzzPerftest \
 	experiments/counters:FuzzRead \
 	experiments/counters:FuzzRedis \
 	experiments/lab:FuzzParse \

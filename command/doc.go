@@ -10,8 +10,8 @@
 //     search.go, tune.go and train.go.
 //   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go
 //     (headroom), bound.go and estimate.go.
-//   - Commands of experiments: run.go, rerun.go, report.go, why.go, counters.go, view.go (its exports: viewexport.go)
-//     and train.go.
+//   - Commands of experiments: run.go, rerun.go, report.go, why.go, counters.go, diagnose.go, view.go (its exports:
+//     viewexport.go) and train.go.
 //   - Sweeps: sweep.go, sweepmerge.go, sweeppoint.go (the process of one point), sweepdisplay.go (progress),
 //     sweepserve.go (on other machines), sweepserver.go (with the built-in server), sweepstatus.go and worker.go.
 //   - Commands of live fabrics, on Linux: up.go, usernamespace.go (without root), detach.go (into the background),

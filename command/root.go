@@ -25,6 +25,7 @@ func commands() []commandGroup {
 			newReportCommand,
 			newWhyCommand,
 			newCountersCommand,
+			newDiagnoseCommand,
 			newViewCommand,
 			newSweepCommand,
 			newCompareCommand,

@@ -5,6 +5,7 @@ package counters
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -41,6 +42,8 @@ type Port struct {
 
 	Class [Priorities]Class `json:"priorities"`
 	RoCE  *RoCE             `json:"roce,omitempty"` // of a host's port
+
+	read map[*uint64]bool // counters that a dump had; nil: those of a run, all
 }
 
 // Class holds the counters of one priority of a port.
@@ -241,4 +244,40 @@ func (f *Fabric) SortPorts() {
 	for _, n := range f.Nodes {
 		slices.SortStableFunc(n.Ports, func(a, b *Port) int { return CompareNames(a.Name, b.Name) })
 	}
+}
+
+// put sets a counter that a dump has.
+func (p *Port) put(at *uint64, value uint64) {
+	if p.read == nil {
+		p.read = map[*uint64]bool{}
+	}
+	*at, p.read[at] = value, true
+}
+
+// Value is one counter of a port, by its name in ethtool or COUNTERS_DB. Times are in nanoseconds.
+type Value struct {
+	Name  string
+	Value uint64
+	Known bool // false: no dump of the port has it
+}
+
+// Values returns all counters of a port, those of RDMA for a host, in the same order for all ports of a kind.
+func (p *Port) Values(host bool) []Value {
+	if host {
+		p.roce()
+	}
+	fields := p.ethtool()
+	if !host {
+		fields = fields[:5+6*Priorities] // without RDMA's
+		fields = append(fields, field{"ecn_marked", &p.ECNMarks, 1})
+		for i := range p.Class {
+			fields = append(fields, field{fmt.Sprintf("storms_prio%d", i), &p.Class[i].Storms, 1},
+				field{fmt.Sprintf("watchdog_drops_prio%d", i), &p.Class[i].WatchdogDrops, 1})
+		}
+	}
+	all := make([]Value, len(fields))
+	for i, f := range fields {
+		all[i] = Value{f.name, *f.at, p.read == nil || p.read[f.at]}
+	}
+	return all
 }

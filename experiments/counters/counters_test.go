@@ -2,7 +2,9 @@ package counters
 
 import (
 	"bytes"
+	"math"
 	"net"
+	"net/netip"
 	"os/exec"
 	"reflect"
 	"strings"
@@ -114,6 +116,9 @@ func TestFormatsRoundTrip(t *testing.T) {
 		}
 		got := read.Node(n.Name)
 		got.Host = n.Host
+		for _, p := range got.Ports {
+			p.read = nil
+		}
 		for i := range n.Ports {
 			want := *n.Ports[i]
 			if n.Host {
@@ -348,3 +353,43 @@ func FuzzRedis(f *testing.F) {
 type halfDeaf struct{ net.Conn }
 
 func (*halfDeaf) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestPerftest(t *testing.T) {
+	want := Perftest{
+		Local: netip.MustParseAddr("10.0.0.2"), Remote: netip.MustParseAddr("10.1.0.255"), Bytes: 65536, Iterations: 5000,
+		Gigabits: 2758.10 * 1.048576 * 8 / 1000,
+	}
+	var b bytes.Buffer
+	if err := want.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadPerftest(b.Bytes())
+	if err != nil || math.Abs(got.Gigabits-want.Gigabits) > 1e-4 {
+		t.Fatalf("got %+v, %v, want %+v", got, err, want)
+	}
+	if got.Gigabits = want.Gigabits; *got != want {
+		t.Errorf("got %+v, want %+v", *got, want)
+	}
+	// The table of ib_write_bw --report_gbits.
+	text := " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n" +
+		" 65536      10             0.00               92.51                0.176\n"
+	if got, err = ReadPerftest([]byte(text)); err != nil || got.Gigabits != 92.51 || got.Server {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err = ReadPerftest([]byte("* Waiting for client to connect... *\n" + text)); err != nil || !got.Server {
+		t.Errorf("a server: got %+v, %v", got, err)
+	}
+	if _, err = ReadPerftest([]byte(" #bytes #iterations x x\n 65536 many 1 1\n")); err == nil {
+		t.Error("read a number that is none")
+	}
+}
+
+func FuzzPerftest(f *testing.F) {
+	f.Add([]byte(" GID: 00:00:00:00:00:00:00:00:00:00:255:255:10:00:00:02\n #bytes #iterations BW BW[Gb/sec]\n 65536 10 0.0 92.5\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ReadPerftest(data)
+		if err == nil && (p.Bytes < 0 || p.Iterations < 0 || !(p.Gigabits >= 0)) {
+			t.Errorf("%+v", p)
+		}
+	})
+}

@@ -112,14 +112,27 @@ type dumpedHash struct {
 	Value map[string]string `json:"value"`
 }
 
-// Dump returns the database as `sonic-db-dump -n COUNTERS_DB -y` prints it, without times to live.
+// Dump returns the database as `sonic-db-dump -n COUNTERS_DB -y` prints it, with a line for each key, and without
+// times to live.
 func (d Database) Dump() ([]byte, error) {
-	all := map[string]dumpedHash{}
-	for key, hash := range d {
-		all[key] = dumpedHash{"hash", hash}
+	var b bytes.Buffer
+	for i, key := range sorted(d) {
+		separator := ",\n"
+		if i == 0 {
+			separator = "{\n"
+		}
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		hash, err := json.Marshal(dumpedHash{"hash", d[key]})
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%s  %s: %s", separator, name, hash)
 	}
-	data, err := json.MarshalIndent(all, "", "    ")
-	return append(data, '\n'), err
+	b.WriteString("\n}\n")
+	return b.Bytes(), nil
 }
 
 // readDump reads a dump into a node. A queue's or group's counters are those of the priority with its number.
@@ -131,7 +144,7 @@ func (n *Node) readDump(data []byte) error {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return fmt.Errorf("not a dump of COUNTERS_DB: %w", err)
 	}
-	read := func(oid any, fields []field) error {
+	read := func(p *Port, oid any, fields []field) error {
 		hash := all["COUNTERS:"+fmt.Sprint(oid)].Value
 		for _, f := range fields {
 			value, ok := hash[f.name]
@@ -142,7 +155,7 @@ func (n *Node) readDump(data []byte) error {
 			if err != nil {
 				return fmt.Errorf("COUNTERS:%v: %s: %w", oid, f.name, err)
 			}
-			*f.at = count * f.unit
+			p.put(f.at, count*f.unit)
 		}
 		return nil
 	}
@@ -150,7 +163,8 @@ func (n *Node) readDump(data []byte) error {
 		return fmt.Errorf("not a dump of COUNTERS_DB: it has no key %s", portNames)
 	}
 	for _, name := range sorted(all[portNames].Value) {
-		if err := read(all[portNames].Value[name], n.port(name).portFields()); err != nil {
+		p := n.port(name)
+		if err := read(p, all[portNames].Value[name], p.portFields()); err != nil {
 			return err
 		}
 	}
@@ -164,12 +178,13 @@ func (n *Node) readDump(data []byte) error {
 			if err != nil || k < 0 || k >= Priorities { // queues of multicast
 				continue
 			}
-			c := &n.port(name[:at]).Class[k]
+			p := n.port(name[:at])
+			c := &p.Class[k]
 			fields := c.queueFields()
 			if of == groupNames {
 				fields = c.groupFields()
 			}
-			if err := read(all[of].Value[name], fields); err != nil {
+			if err := read(p, all[of].Value[name], fields); err != nil {
 				return err
 			}
 		}

@@ -109,9 +109,9 @@ func (n *Node) readPFC(lines []string) (found bool, err error) {
 					return found, &LineError{i + 1, fmt.Errorf("PFC%d of %s: %w", k, p.Name, err)}
 				}
 				if receiving {
-					p.Class[k].RxPause = count
+					p.put(&p.Class[k].RxPause, count)
 				} else {
-					p.Class[k].TxPause = count
+					p.put(&p.Class[k].TxPause, count)
 				}
 			}
 		}
@@ -226,7 +226,7 @@ func (n *Node) readEthtool(lines []string, port string) (found bool, err error) 
 		if err != nil {
 			return found, &LineError{i + 1, fmt.Errorf("%s of %s: %w", name, port, err)}
 		}
-		*f.at = count * f.unit
+		p.put(f.at, count*f.unit)
 	}
 	return found, nil
 }

@@ -1,0 +1,156 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pausenet/pausenet/experiments/analysis/diagnose"
+	"github.com/pausenet/pausenet/experiments/counters"
+	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// fabricFile names the file of the fabric in a folder of dumps.
+const fabricFile = "fabric.yaml"
+
+type diagnoseFlags struct {
+	topology, window, format string
+	seed                     uint64
+	jobs, top                int
+}
+
+func newDiagnoseCommand() *cobra.Command {
+	var f diagnoseFlags
+	c := &cobra.Command{
+		Use:   "diagnose DIR|FILE...",
+		Short: "Explain dumps of counters by runs under single faults",
+		Long: `Explain the counters of a fabric. diagnose runs the fabric again under single
+faults, and ranks the faults by the distance between the counters of the run
+and those of the dumps. It prints the nearest with the counters that speak for
+them. No fault runs twice, and the result does not depend on --jobs.
+
+It reads show pfc counters, ethtool -S and dumps of COUNTERS_DB, as counters
+writes them, and outputs of perftest's clients. A file's content decides its
+format, and its name begins with the node's: leaf0.pfc.txt, h3.ethtool.txt.
+
+The fabric's file is a scenario: the topology, the settings of switches and
+hosts, and as its duration the time for which the dumps counted. It needs no
+flows. Without them the traffic comes from perftest's outputs, or is estimated
+from the bytes that hosts sent and received. A topology alone is enough with
+--window.
+
+Faults: PFC storms, slow receivers, wrong DSCP, NICs that ignore CNPs, PFC or
+ECN off, wrong XOFF, a watchdog that drops too early, slow links, bit errors,
+longer cables, links down.`,
+		Example: `  pausenet diagnose examples/incidents/01
+  pausenet diagnose dumps/*.txt --topology fabric.yaml --window 10ms`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.topology, "topology", "", "`file` of the fabric (default: "+fabricFile+" in DIR)")
+	flags.StringVar(&f.window, "window", "", "`time` for which the dumps counted (default: the duration in the fabric's file)")
+	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: that of the fabric's file)")
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at the same time (default: all processors)")
+	flags.IntVar(&f.top, "top", 3, "`number` of explanations to print")
+	completeNothing(c, "window")
+	completeNothing(c, "seed")
+	completeNothing(c, "jobs")
+	completeNothing(c, "top")
+	formatFlag(c, &f.format)
+	return c
+}
+
+func (f *diagnoseFlags) run(c *cobra.Command, args []string) error {
+	var window vtime.Time
+	if f.window != "" {
+		var err error
+		if window, err = units.ParseTime(f.window); err != nil || window <= 0 || window > 10*vtime.Second {
+			return badInput(fmt.Errorf("--window %s: expected a time above 0 and up to 10 s, such as 10ms", f.window))
+		}
+	}
+	if f.jobs < 0 || f.top < 1 {
+		return badInput(errors.New("--jobs must be at least 0 (0: all processors), and --top at least 1"))
+	}
+	names, err := f.files(args)
+	if err != nil {
+		return badInput(err)
+	}
+	var d diagnose.Dumps
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err == nil {
+			err = d.Read(name, data)
+		}
+		if err != nil {
+			return badInput(err)
+		}
+	}
+	text, err := os.ReadFile(f.topology)
+	if err != nil {
+		return badInput(fmt.Errorf("the fabric's file: %w (name it with --topology)", err))
+	}
+	k, source, err := diagnose.NewCase(f.topology, text, &d, window)
+	if err != nil {
+		return badInput(err)
+	}
+	ctx, stop := shutdown.Context(c.Context())
+	defer stop()
+	found, err := k.Diagnose(ctx, source, diagnose.Options{Jobs: f.jobs, Seed: f.seed})
+	if err != nil {
+		return runError(err)
+	}
+	if structured(f.format) {
+		found.Explanations = found.Explanations[:min(f.top, len(found.Explanations))]
+		return writeStructured(c.OutOrStdout(), f.format, found)
+	}
+	return found.Write(people(c.OutOrStdout()), f.top)
+}
+
+// files returns the dumps in folders and among files, in the order of their names, and sets the fabric's file if a
+// folder has it.
+func (f *diagnoseFlags) files(args []string) (names []string, err error) {
+	given := f.topology
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			names = append(names, arg)
+			continue
+		}
+		err = filepath.WalkDir(arg, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil, entry.IsDir(), strings.HasPrefix(entry.Name(), "."):
+			case entry.Name() == fabricFile:
+				if f.topology == "" {
+					f.topology = path
+				}
+			case filepath.Ext(path) == ".txt" || filepath.Ext(path) == ".json":
+				names = append(names, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == given })
+	slices.SortFunc(names, counters.CompareNames)
+	switch {
+	case f.topology == "":
+		return nil, fmt.Errorf("no %s in %s: name the fabric's file with --topology", fabricFile, strings.Join(args, " "))
+	case len(names) == 0:
+		return nil, fmt.Errorf("no dumps (*.txt, *.json) in %s", strings.Join(args, " "))
+	}
+	return names, nil
+}

@@ -1,0 +1,289 @@
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pausenet/pausenet/experiments/analysis/resimulate"
+	"github.com/pausenet/pausenet/experiments/counters"
+)
+
+// Options holds the options of a diagnosis. The zero value is valid.
+type Options struct {
+	Jobs     int                   // runs at the same time; 0: as many as processors. Results do not depend on it
+	Seed     uint64                // of the runs; 0: the seed of the fabric's file
+	Progress func(done, total int) // called after each run; may be nil
+}
+
+// Explanation is a fault that may explain the dumps.
+type Explanation struct {
+	Kind  resimulate.Kind `json:"kind"`
+	Place string          `json:"place,omitempty"`
+	Value string          `json:"value,omitempty"`
+	Text  string          `json:"text"`
+	// Distance between the counters of the dumps and of the run under this fault; 0: equal.
+	Distance float64 `json:"distance"`
+	// Likelihood is relative to all faults that were tried, whose likelihoods have the sum 1.
+	Likelihood float64    `json:"likelihood"`
+	Evidence   []Evidence `json:"evidence"`
+}
+
+// Diagnosis holds the explanations of the dumps, the likeliest first, with one for each kind and place.
+type Diagnosis struct {
+	Fabric       string        `json:"fabric"` // in words, with the source of the traffic
+	Runs         int           `json:"runs"`
+	Healthy      float64       `json:"healthy_distance"`
+	Explanations []Explanation `json:"explanations"`
+}
+
+// penalty is added to the distance of every fault: no fault is the simplest explanation.
+const penalty = 0.02
+
+// refined limits the places at which further values of a fault are tried.
+const refined = 6
+
+// Diagnose explains the dumps of a case. It first runs each kind of fault at each place with its usual value, and then
+// other values at the places that came nearest. No fault runs twice.
+func (c *Case) Diagnose(ctx context.Context, source Source, o Options) (*Diagnosis, error) {
+	healthy := &Fault{Fault: resimulate.Fault{Kind: Healthy, Text: "no fault: the traffic alone explains the counters"}}
+	var faults []*Fault
+	for i := range kinds {
+		for _, at := range kinds[i].places(c) {
+			faults = append(faults, c.fault(&kinds[i], at, kinds[i].values[0]))
+		}
+	}
+	s := &search{c: c, o: o, seen: map[string]bool{}}
+	if err := s.calibrate(ctx, healthy); err != nil {
+		return nil, err
+	}
+	if err := s.try(ctx, faults); err != nil {
+		return nil, err
+	}
+	// Other values at the nearest places, then values between the best of them and its neighbours, then other seeds.
+	for _, next := range []func(f *Fault) []*Fault{s.otherValues, s.valuesBetween, s.otherSeeds} {
+		var more []*Fault
+		for _, t := range s.nearest() {
+			more = append(more, next(t.fault)...)
+		}
+		if err := s.try(ctx, more); err != nil {
+			return nil, err
+		}
+	}
+	return s.conclude(source), nil
+}
+
+// seeds counts the runs of the healthy fabric that tell how much each counter depends on chance.
+const seeds = 4
+
+// otherValues returns a fault with the other usual values.
+func (s *search) otherValues(f *Fault) (more []*Fault) {
+	if f.kind == nil {
+		return nil
+	}
+	for _, value := range f.kind.values[1:] {
+		more = append(more, s.c.fault(f.kind, f.Place, value))
+	}
+	return more
+}
+
+// valuesBetween returns a fault with the geometric means of its value and the usual values next to it.
+func (s *search) valuesBetween(f *Fault) (more []*Fault) {
+	if f.kind == nil || len(f.kind.values) == 1 {
+		return nil
+	}
+	values := slices.Sorted(slices.Values(f.kind.values))
+	i := slices.Index(values, f.value)
+	for _, k := range []int{i - 1, i + 1} {
+		if i >= 0 && k >= 0 && k < len(values) {
+			more = append(more, s.c.fault(f.kind, f.Place, math.Sqrt(values[i]*values[k])))
+		}
+	}
+	return more
+}
+
+// otherSeeds returns a fault with other seeds, by which flows take other paths among equal ones.
+func (s *search) otherSeeds(f *Fault) (more []*Fault) {
+	for seed := uint64(noiseSeed); seed < noiseSeed+otherSeeds; seed++ {
+		other := *f
+		other.seed = seed
+		more = append(more, &other)
+	}
+	return more
+}
+
+// otherSeeds counts the other seeds under which the nearest explanations run.
+const otherSeeds = 3
+
+// nearest returns the nearest run of each of the refined nearest places.
+func (s *search) nearest() (best []*trial) {
+	had := map[string]bool{}
+	for _, t := range s.ranked() {
+		if place := t.fault.place(); !had[place] && len(best) < refined {
+			had[place] = true
+			best = append(best, t)
+		}
+	}
+	return best
+}
+
+// calibrate runs the healthy fabric with further seeds, and measures the noise of the counters.
+func (s *search) calibrate(ctx context.Context, healthy *Fault) error {
+	all := []*Fault{healthy}
+	for i := range uint64(seeds) {
+		other := *healthy
+		other.seed = noiseSeed + i
+		all = append(all, &other)
+	}
+	if err := s.try(ctx, all); err != nil {
+		return err
+	}
+	s.c.measureNoise(s.tried[0].fabrics[1:])
+	s.rate(s.tried[0])
+	return nil
+}
+
+// noiseSeed is the first seed of these runs.
+const noiseSeed = 101
+
+// search holds the runs of a diagnosis.
+type search struct {
+	c     *Case
+	o     Options
+	seen  map[string]bool // keys of faults that have run
+	tried []*trial        // the healthy fabric first
+	runs  int
+}
+
+// trial holds the runs under a fault, with different seeds.
+type trial struct {
+	fault    *Fault
+	fabrics  []*counters.Fabric
+	distance float64
+}
+
+// rate sets the distance of a trial.
+func (s *search) rate(t *trial) {
+	if _, t.distance = s.c.compare(t.fabrics...); t.fault.kind != nil {
+		t.distance += penalty
+	}
+}
+
+// try runs faults that have not run. Those that differ only in their seeds share a trial.
+func (s *search) try(ctx context.Context, faults []*Fault) error {
+	faults = slices.DeleteFunc(faults, func(f *Fault) bool {
+		seen := s.seen[f.key()]
+		s.seen[f.key()] = true
+		return seen
+	})
+	fabrics, errs := make([]*counters.Fabric, len(faults)), make([]error, len(faults))
+	done := 0
+	var mutex sync.Mutex
+	s.parallel(len(faults), func(i int) {
+		r, err := s.c.run(ctx, faults[i], cmp.Or(faults[i].seed, s.o.Seed))
+		if errs[i] = err; err != nil {
+			return
+		}
+		fabrics[i] = r.fabric
+		mutex.Lock()
+		defer mutex.Unlock()
+		if done++; s.o.Progress != nil {
+			s.o.Progress(s.runs+done, s.runs+len(faults))
+		}
+	})
+	if err := errors.Join(ctx.Err(), errors.Join(errs...)); err != nil {
+		return err
+	}
+	s.runs += len(faults)
+	for i, f := range faults {
+		at := slices.IndexFunc(s.tried, func(t *trial) bool { return t.fault.place() == f.place() && t.fault.Value == f.Value })
+		if at < 0 {
+			at = len(s.tried)
+			s.tried = append(s.tried, &trial{fault: f})
+		}
+		s.tried[at].fabrics = append(s.tried[at].fabrics, fabrics[i])
+		s.rate(s.tried[at])
+	}
+	return nil
+}
+
+// parallel calls f with 0 to n-1, several at a time.
+func (s *search) parallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(n, cmp.Or(s.o.Jobs, runtime.GOMAXPROCS(0))) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// ranked returns all trials, the nearest first.
+func (s *search) ranked() []*trial {
+	all := slices.Clone(s.tried)
+	slices.SortStableFunc(all, func(a, b *trial) int { return cmp.Compare(a.distance, b.distance) })
+	return all
+}
+
+// conclude returns the explanations: for each kind and place the value that came nearest.
+func (s *search) conclude(source Source) *Diagnosis {
+	all := s.ranked()
+	d := &Diagnosis{Fabric: s.c.describe(source), Runs: s.runs, Healthy: s.tried[0].distance}
+	healthy := s.tried[0].fabrics
+	had := map[string]bool{}
+	sum := 0.0
+	for _, t := range all {
+		f := t.fault
+		if place := f.place(); had[place] {
+			continue
+		} else {
+			had[place] = true
+		}
+		e := Explanation{Kind: f.Kind, Place: f.Place, Value: f.Value, Text: f.Text, Distance: t.distance}
+		e.Likelihood = likelihood(t.distance, all[0].distance)
+		sum += e.Likelihood
+		if len(d.Explanations) < 3 {
+			e.Evidence = s.c.evidence(healthy, t.fabrics, f.Place)
+		}
+		d.Explanations = append(d.Explanations, e)
+	}
+	for i := range d.Explanations {
+		d.Explanations[i].Likelihood /= sum
+	}
+	return d
+}
+
+// far is the distance from which on an explanation is doubtful.
+const far = 0.25
+
+// Write prints the likeliest explanations with their evidence.
+func (d *Diagnosis) Write(w io.Writer, limit int) error {
+	var err error
+	printf := func(format string, args ...any) {
+		if _, e := fmt.Fprintf(w, format, args...); err == nil {
+			err = e
+		}
+	}
+	printf("%s\n%d runs; distance of the healthy fabric: %.3f\n", d.Fabric, d.Runs, d.Healthy)
+	if len(d.Explanations) > 0 && d.Explanations[0].Distance > far {
+		printf("No fault comes near. Several faults at once, other traffic, or other settings than the file's may be the cause.\n")
+	}
+	for i := range d.Explanations[:min(limit, len(d.Explanations))] {
+		e := &d.Explanations[i]
+		printf("\n%d. %s\n   likelihood %.0f %%, distance %.3f\n", i+1, e.Text, 100*e.Likelihood, e.Distance)
+		for k := range e.Evidence {
+			printf("   %s\n", &e.Evidence[k])
+		}
+	}
+	return err
+}
