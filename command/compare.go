@@ -29,7 +29,7 @@ type compareFlags struct {
 	seeds, plane, format string
 	metrics              []string
 	margin               float64 // in percent
-	all                  bool
+	all, plot            bool
 }
 
 func newCompareCommand() *cobra.Command {
@@ -79,6 +79,7 @@ something worse with "git bisect run" (docs/compare.md).`,
 		"decisive one first; METRIC:TAG covers only flows with the tag")
 	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and count as equal")
 	flags.BoolVar(&f.all, "all", false, "run all rounds, also after the first measure is decided")
+	flags.BoolVar(&f.plot, "plot", false, "also draw each pair's ratio in the first measure")
 	flags.StringVar(&f.Controller, "cc", "", "congestion controller or variant, by `name`, for sides that name none "+
 		"(default: the scenario's first)")
 	setFlag(c, &f.Sets)
@@ -155,7 +156,7 @@ func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error
 			return err
 		}
 	} else {
-		writeComparison(people(w), r)
+		writeComparison(people(w), r, f.plot)
 	}
 	lost := r.Lost()
 	switch {
@@ -171,7 +172,7 @@ func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error
 }
 
 // writeComparison prints a comparison for people.
-func writeComparison(w io.Writer, r *compare.Result) {
+func writeComparison(w io.Writer, r *compare.Result, plot bool) {
 	writeParagraph(w, "bold", r.Sentence)
 	fmt.Fprintln(w)
 	lines := [][]string{slices.Concat([]string{""}, comparedHead, []string{"p", "answer"})}
@@ -186,6 +187,9 @@ func writeComparison(w io.Writer, r *compare.Result) {
 	if len(lines) > 1 {
 		writeColumns(w, lines, 1)
 		writePerScenario(w, &r.Measures[0])
+	}
+	if plot {
+		writeComparisonPlot(w, r)
 	}
 	rounds := count(r.Rounds, "seed")
 	if r.State == compare.Decided && r.Rounds < r.Most {

@@ -12,6 +12,8 @@
 //     (headroom), bound.go and estimate.go.
 //   - Commands of experiments: run.go, rerun.go, report.go, why.go, counters.go, diagnose.go, view.go (its exports:
 //     viewexport.go) and train.go.
+//   - Commands of experiments: run.go, rerun.go, report.go, why.go, view.go (its exports: viewexport.go), compare.go
+//     (its plot: compareplot.go) and train.go.
 //   - Sweeps: sweep.go, sweepmerge.go, sweeppoint.go (the process of one point), sweepdisplay.go (progress),
 //     sweepserve.go (on other machines), sweepserver.go (with the built-in server), sweepstatus.go and worker.go.
 //   - Commands of live fabrics, on Linux: up.go, usernamespace.go (without root), detach.go (into the background),
