@@ -16,6 +16,7 @@ var fileFlags = []string{
 	"audit --baseline", "audit --write-baseline",
 	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",
 	"teacher", "lab teacher --archive", "check deadlock --certificate", "expect --nccl",
+	"teacher", "lab teacher --archive", "serve --socket",
 }
 
 // TestFlagsComplete checks that every flag with a value completes to suitable words, except those that take files.

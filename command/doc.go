@@ -25,6 +25,9 @@
 //     memory_linux.go and memory_other.go limit it).
 //   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about congestion
 //     controllers: benchcc.go; about the program: version.go, docs.go, serve.go, and mcp.go (tools for language models).
+//   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about the program:
+//     version.go, docs.go, serve.go, servesocket.go, mcp.go (tools for language models)
+//     and env.go (environments for agents).
 //   - The command as a whole: command.go (Main), root.go (the list of commands, and common flags), help.go (help),
 //     usage.go (errors about words and flags), config.go (flags from the environment and a file), complete.go
 //     (completion), numbers.go (flags that are numbers), subject.go (the meaning of NAME and FILE), environment.go (the

@@ -60,7 +60,7 @@ func commands() []commandGroup {
 			newCleanCommand,
 			newVersionCommand,
 		}},
-		{"", "", []func() *cobra.Command{newSweepPointCommand}}, // hidden
+		{"", "", []func() *cobra.Command{newSweepPointCommand, newEnvCommand}}, // hidden
 	}
 }
 

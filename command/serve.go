@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,8 @@ type serveReply struct {
 }
 
 func newServeCommand() *cobra.Command {
-	return &cobra.Command{
+	var socket string
+	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the commands that standard input names, in one process",
 		Long: `Read requests from standard input, one JSON object a line, and write a reply
@@ -51,11 +53,26 @@ own, without the time that a process takes to start: programs that run many
 short scenarios, such as an optimizer's evaluations, are faster. The end of
 standard input ends serve. SIGINT and SIGTERM end the command that runs, as
 always, and serve after its reply. Live fabrics and commands that serve
-others need a process of their own.`,
-		Example: `  echo '{"command": ["run", "incast", "--cc", "dcqcn"]}' | pausenet serve`,
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return serve(os.Stdin, os.Stdout) },
+others need a process of their own.
+
+With --socket, serve listens on a Unix socket instead, which only your user may
+use. Several programs may be connected at once; their commands take turns. A
+connection that ends does not end serve.`,
+		Example: `  echo '{"command": ["run", "incast", "--cc", "dcqcn"]}' | pausenet serve
+  pausenet serve --socket /tmp/pausenet.sock`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := notEmpty(c, "socket"); err != nil {
+				return err
+			}
+			if socket != "" {
+				return serveSocket(c.Context(), socket, stderr())
+			}
+			return serve(os.Stdin, os.Stdout)
+		},
 	}
+	c.Flags().StringVar(&socket, "socket", "", "listen on a Unix socket at this `path`, for several programs at once")
+	return c
 }
 
 // mostRequest limits a request's length, in bytes.
@@ -70,12 +87,40 @@ const servedGCPercent = 400
 
 // serve answers requests until their end.
 func serve(from io.Reader, to io.Writer) error {
+	defer startServing()()
+	a := answering{name: "standard input", turn: &sync.Mutex{}, directory: func(*serveRequest) {}}
+	return a.answer(from, to)
+}
+
+// startServing prepares this process for requests. end undoes it.
+func startServing() (end func()) {
+	before := debug.SetGCPercent(servedGCPercent)
 	serving = true
-	defer func() { serving = false }()
-	_, given := os.LookupEnv("GOGC")
-	if !given {
-		defer debug.SetGCPercent(debug.SetGCPercent(servedGCPercent))
+	if _, given := os.LookupEnv("GOGC"); given {
+		debug.SetGCPercent(before)
 	}
+	return func() {
+		serving = false
+		debug.SetGCPercent(before)
+	}
+}
+
+// serveGC sets the garbage collection for serving. A command may change it.
+func serveGC() {
+	if _, given := os.LookupEnv("GOGC"); !given {
+		debug.SetGCPercent(servedGCPercent)
+	}
+}
+
+// answering describes a client.
+type answering struct {
+	name      string              // for messages
+	turn      *sync.Mutex         // clients take turns
+	directory func(*serveRequest) // sets the working directory of a request
+}
+
+// answer answers the client's requests until their end.
+func (a *answering) answer(from io.Reader, to io.Writer) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, mostRequest)
 	replies := json.NewEncoder(to)
@@ -86,15 +131,16 @@ func serve(from io.Reader, to io.Writer) error {
 		}
 		var r serveRequest
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return badInput(fmt.Errorf(`line %d of standard input is no request: %w (write {"command": ["run", "incast"]})`,
-				number, err))
+			return badInput(fmt.Errorf(`line %d of %s is no request: %w (write {"command": ["run", "incast"]})`,
+				number, a.name, err))
 		}
+		a.directory(&r)
+		a.turn.Lock()
 		reply, err := r.serve()
+		serveGC()
+		a.turn.Unlock()
 		if err != nil {
 			return err
-		}
-		if !given {
-			debug.SetGCPercent(servedGCPercent) // the command may have changed it
 		}
 		if err := replies.Encode(reply); err != nil {
 			return &exitError{exitEnvironment, fmt.Errorf("write the reply: %w", err)}

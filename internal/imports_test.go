@@ -177,6 +177,7 @@ var mayImport = map[string][]string{
 	"experiments/counters": {
 		"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine",
 	},
+	"experiments/env": {"experiments/scenario", "experiments/runner", "hostagent"},
 	"experiments/aifabric": {
 		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/runner", "experiments/suite",
 		"topologies",
@@ -252,6 +253,7 @@ var mayImport = map[string][]string{
 		"experiments/live", "experiments/train", "experiments/pages/report",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
 		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
+		"docs", "experiments/env",
 	},
 }
 

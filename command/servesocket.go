@@ -1,0 +1,127 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pausenet/pausenet/internal/shutdown"
+)
+
+// acceptRest is the time between two attempts to accept a connection after one has failed.
+const acceptRest = time.Second
+
+// serveSocket answers clients of a Unix socket until a signal.
+func serveSocket(ctx context.Context, path string, complaints io.Writer) error {
+	ctx, stop := shutdown.Context(ctx)
+	defer stop()
+	listener, err := listenUnix(path)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // removes the socket
+	defer startServing()()
+	start, err := os.Getwd()
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	s := &socketServer{start: start, complaints: complaints}
+	defer s.clients.Wait()
+	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
+	for {
+		c, err := listener.AcceptUnix()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = c.Close()
+			}
+			return &exitError{exitVerdict, errors.New("interrupted")}
+		case errors.Is(err, net.ErrClosed):
+			return &exitError{exitEnvironment, err}
+		case err != nil:
+			s.complain(fmt.Errorf("cannot accept a connection: %w (trying again)", err))
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptRest):
+			}
+		default:
+			s.clients.Go(func() {
+				defer c.Close()
+				defer context.AfterFunc(ctx, func() { _ = c.CloseRead() })() // it waits for a request
+				s.answer(c)
+			})
+		}
+	}
+}
+
+// socketServer serves the clients of a socket.
+type socketServer struct {
+	start   string // the working directory at the start
+	clients sync.WaitGroup
+	turn    sync.Mutex // locked while a command runs
+
+	writing    sync.Mutex
+	complaints io.Writer
+}
+
+func (s *socketServer) complain(err error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	fmt.Fprintf(s.complaints, "pausenet: %v\n", err)
+}
+
+// answer answers the requests of a client. Only its own requests change its working directory.
+func (s *socketServer) answer(c net.Conn) {
+	at := s.start
+	a := answering{name: "the connection", turn: &s.turn, directory: func(r *serveRequest) {
+		if r.Directory != "" && !filepath.IsAbs(r.Directory) {
+			r.Directory = filepath.Join(at, r.Directory)
+		}
+		if r.Directory == "" {
+			r.Directory = at
+		} else if isFolder(r.Directory) {
+			at = r.Directory
+		}
+	}}
+	err := a.answer(c, c)
+	var mistake *exitError
+	if errors.As(err, &mistake) && mistake.code == exitBadInput {
+		_ = json.NewEncoder(c).Encode((&serveRequest{}).refuse(err)) // the client may have gone
+	} else if err != nil && !shutdown.Begun() {
+		s.complain(fmt.Errorf("a connection: %w", err))
+	}
+}
+
+// listenUnix listens on a socket that only this user may use. It replaces the socket of a process that was killed.
+func listenUnix(path string) (*net.UnixListener, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode()&fs.ModeSocket == 0 {
+			return nil, badInput(fmt.Errorf("--socket %s: the file is not a socket (choose another path)", path))
+		}
+		if c, err := net.Dial("unix", path); err == nil {
+			_ = c.Close()
+			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket %s: another process listens there (choose another path)",
+				path)}
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: replace the socket of an ended process: %w", err)}
+		}
+	}
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: %w (choose a path of at most 100 characters in a folder that you may "+
+			"write to)", err)}
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, &exitError{exitEnvironment, errors.Join(err, listener.Close())}
+	}
+	return listener, nil
+}

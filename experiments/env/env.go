@@ -1,0 +1,345 @@
+// Package env runs episodes of a scenario whose flows are controlled from outside of the program, interval by interval:
+// an environment for reinforcement learning. Each flow is an agent. At the end of each interval an agent is given its
+// observation, and sets the rate for the next one.
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pausenet/pausenet/experiments/runner"
+	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/units"
+	"github.com/pausenet/pausenet/vtime"
+)
+
+// MostAgents limits the flows of a scenario, which are its agents.
+const MostAgents = 4096
+
+// Feature describes a number of an observation.
+type Feature struct {
+	Name    string  `json:"name"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Meaning string  `json:"meaning"`
+}
+
+// most bounds features without a natural limit. Larger values are cut.
+const most = 100
+
+// Features lists the numbers of an observation, in order. All are about the interval that has just ended.
+var Features = []Feature{
+	{"rate", 0, 1, "sending rate, by the line rate"},
+	{"goodput", 0, most, "payload acknowledged, by what the line carries in an interval"},
+	{"rtt", 0, most, "mean RTT by the path's base RTT; 0 without a sample"},
+	{"rtt_min", 0, most, "least RTT by the path's base RTT; 0 without a sample"},
+	{"marked", 0, 1, "fraction of ACKs whose packet was marked (ECN)"},
+	{"in_flight", 0, most, "payload in flight at the last ACK, by the bandwidth-delay product"},
+	{"losses", 0, most, "NAKs and timeouts"},
+}
+
+// Declarations are what agents need of switches and receivers, as the head of a controller file. A file that is made of
+// a trained policy begins with them, so that it runs under the same conditions.
+const Declarations = `needs = ["ECN", "ACK"]
+departure = "moves"
+`
+
+// skeleton is a controller file whose functions are never called.
+const skeleton = Declarations + `
+def init(flow):
+    flow.rate = path.line_rate
+
+def on_ack(flow, ack):
+    flow.marked = ack.ce
+`
+
+// agentFile is the skeleton's name.
+const agentFile = "agent.star"
+
+// LeastRate is the lowest rate that agents can set, by the line rate.
+const LeastRate = 1.0 / 256
+
+// Environment makes the episodes of a scenario.
+type Environment struct {
+	Interval   vtime.Time // between two steps
+	Agents     int        // number of flows
+	LineRate   units.Rate // of the first flow's host
+	Scenario   *scenario.Scenario
+	controller string
+}
+
+// Read reads a scenario, by the name of a built-in or a file.
+func Read(name string, interval vtime.Time, reading scenario.Reading) (*Environment, error) {
+	if interval <= 0 {
+		return nil, fmt.Errorf("an interval of %v: expected a time above 0", interval)
+	}
+	folder, err := os.MkdirTemp("", "pausenet-env-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, agentFile)
+	if err := os.WriteFile(file, []byte(skeleton), 0o600); err != nil {
+		return nil, err
+	}
+	reading.Controllers = []string{file}
+	s, err := reading.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.ControllerNames(reading.Controllers)
+	if err != nil {
+		return nil, err
+	}
+	if err := scenario.Check(s, names); err != nil {
+		return nil, err
+	}
+	if s, err = s.Unrolled(); err != nil {
+		return nil, err
+	}
+	if n := len(s.Flows); n == 0 || n > MostAgents {
+		return nil, fmt.Errorf("%s has %d flows: expected 1 to %d, since each is an agent", s.Name, n, MostAgents)
+	}
+	own := *s
+	own.Sample = scenario.Sampling{Interval: own.Duration, NoFlows: true}
+	own.Panels, own.DefaultPanels, own.Published, own.Spans = nil, false, nil, nil
+	return &Environment{Interval: interval, Agents: len(s.Flows), Scenario: &own, controller: names[0]}, nil
+}
+
+// State is that of an agent's flow.
+type State uint8
+
+// States of a flow.
+const (
+	Waiting State = iota // it has not started
+	Active
+	Ended // all of its bytes are acknowledged
+)
+
+// agent controls a flow, and collects its observation.
+type agent struct {
+	cc.Base
+	state    State
+	size     int64 // payload; 0: without end
+	interval vtime.Time
+	line     float64 // bits per second
+	base     vtime.Time
+	rate     float64
+	next     float64 // the rate from the next timer on
+	timer    vtime.Time
+	mtu      int64
+	sequence int64 // payload acknowledged so far
+	last     bool  // the flow may end with the next ACK, of which controllers are not told
+
+	// of the interval so far
+	acked, acks, marks, losses, samples int64
+	sum, least                          vtime.Time
+	inFlight                            int64
+}
+
+// Rate implements cc.Controller.
+func (a *agent) Rate() float64 { return a.rate }
+
+// Retimes implements cc.Controller, as Declarations declare it.
+func (a *agent) Retimes() bool { return true }
+
+// Deadline returns the end of the interval.
+func (a *agent) Deadline() vtime.Time { return a.timer }
+
+// OnTimer applies the rate that was set at the end of the interval, which is now.
+func (a *agent) OnTimer(now vtime.Time) {
+	if now >= a.timer {
+		a.rate = a.next
+		a.timer = (now/a.interval + 1) * a.interval
+	}
+}
+
+// OnSent starts the timer as the flow starts.
+func (a *agent) OnSent(now vtime.Time, _ int) {
+	if a.state == Waiting {
+		a.state = Active
+		a.timer = (now/a.interval + 1) * a.interval
+		a.last = a.size <= a.mtu
+	}
+}
+
+// end ends the flow, whose last bytes are acknowledged.
+func (a *agent) end() {
+	a.acked += a.size - a.sequence
+	a.state, a.timer, a.last = Ended, vtime.Never, false
+}
+
+// OnAck implements cc.Controller.
+func (a *agent) OnAck(s *cc.Sample) {
+	a.acked += s.AckedBytes
+	a.acks++
+	if s.CE {
+		a.marks++
+	}
+	if s.RTT > 0 {
+		if a.sum += s.RTT; a.samples == 0 || s.RTT < a.least {
+			a.least = s.RTT
+		}
+		a.samples++
+	}
+	a.inFlight = s.InFlight
+	a.sequence = max(a.sequence, s.AckSequence)
+	a.last = a.size-a.sequence <= a.mtu
+}
+
+// OnNak implements cc.Controller.
+func (a *agent) OnNak(vtime.Time) { a.losses++ }
+
+// OnTimeout implements cc.Controller.
+func (a *agent) OnTimeout(vtime.Time) { a.losses++ }
+
+// observe writes the observation of the interval, and starts the next one.
+func (a *agent) observe(into []float32) {
+	clear(into)
+	if a.line > 0 {
+		perInterval := a.line / 8 * a.interval.Seconds() // bytes
+		into[0] = float32(a.rate / a.line)
+		into[1] = cut(float64(a.acked) / perInterval)
+		if a.samples > 0 {
+			into[2] = cut(float64(a.sum) / float64(a.samples) / float64(a.base))
+			into[3] = cut(float64(a.least) / float64(a.base))
+		}
+		if a.acks > 0 {
+			into[4] = float32(float64(a.marks) / float64(a.acks))
+		}
+		into[5] = cut(float64(a.inFlight) * 8 / (a.line * a.base.Seconds()))
+		into[6] = cut(float64(a.losses))
+	}
+	a.acked, a.acks, a.marks, a.losses, a.samples, a.sum, a.least = 0, 0, 0, 0, 0, 0, 0
+}
+
+func cut(x float64) float32 { return float32(min(x, most)) }
+
+// Episode is a run of the scenario that waits for the agents at the end of each interval.
+type Episode struct {
+	Observations []float32 // of all agents, Features after Features
+	States       []State
+	Now          vtime.Time
+	Over         bool // all flows have ended, or the scenario's duration
+	// Fingerprint is that of the run, if all flows have ended.
+	Fingerprint string
+
+	agents   []agent
+	observed *runner.Observed
+	proceed  chan bool // to the run: go on, or end
+	reached  chan error
+	finished bool
+}
+
+// errEnded ends a run whose episode is over.
+var errEnded = errors.New("the episode is over")
+
+// Start starts an episode with a seed, and runs its first interval.
+func (e *Environment) Start(seed uint64) (*Episode, error) {
+	s, err := e.Scenario.WithSeed(seed)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Flows) != e.Agents {
+		return nil, fmt.Errorf("%s has %d flows with seed %d, and %d with another: their number must not depend on the seed",
+			s.Name, len(s.Flows), seed, e.Agents)
+	}
+	p := &Episode{
+		Observations: make([]float32, e.Agents*len(Features)), States: make([]State, e.Agents), agents: make([]agent, e.Agents),
+		proceed: make(chan bool), reached: make(chan error),
+	}
+	go p.run(e, s, seed)
+	return p, p.Wait()
+}
+
+// run runs the scenario to the episode's end.
+func (p *Episode) run(e *Environment, s *scenario.Scenario, seed uint64) {
+	sum, err := runner.Watch(context.Background(), s, runner.Options{
+		Controller: e.controller, Seed: seed, Processors: 1,
+		Observers: []runner.NewObserver{func(*scenario.Setup) (*runner.Observer, error) {
+			return &runner.Observer{Start: func(o *runner.Observed) error {
+				p.observed = o
+				var tick func(now vtime.Time) error
+				tick = func(now vtime.Time) error {
+					o.Engine.At(now+e.Interval, tick)
+					return p.tick(now, now+e.Interval > s.Duration)
+				}
+				o.Engine.At(e.Interval, tick)
+				return nil
+			}}, nil
+		}},
+	}, runner.Watching{Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
+		a := &p.agents[flow]
+		*a = agent{
+			size: int64(s.Flows[flow].Size), interval: e.Interval, line: float64(env.LineRate), base: env.BaseRTT,
+			rate: float64(env.LineRate), next: float64(env.LineRate), timer: vtime.Never, mtu: int64(env.MTU),
+		}
+		return a, nil
+	}})
+	switch {
+	case errors.Is(err, errEnded):
+		err = nil
+	case err == nil: // all flows have ended within the interval
+		p.observe((p.Now/e.Interval + 1) * e.Interval)
+		p.Over, p.Fingerprint = true, sum.Fingerprint
+	}
+	p.finished = true
+	p.reached <- err
+}
+
+// observe hands the observations of an interval over.
+func (p *Episode) observe(now vtime.Time) {
+	p.Now, p.Over = now, true
+	if slices.ContainsFunc(p.agents, func(a agent) bool { return a.last && a.size > 0 && a.state == Active }) {
+		p.observed.EachStarted(func(f *runner.FlowState) {
+			if a := &p.agents[f.Flow]; a.state == Active && f.Finished <= now {
+				a.end()
+			}
+		})
+	}
+	for i := range p.agents {
+		a := &p.agents[i]
+		p.States[i] = a.state
+		a.observe(p.Observations[i*len(Features) : (i+1)*len(Features)])
+		p.Over = p.Over && a.state == Ended
+	}
+}
+
+// tick ends an interval: it hands the observations over, and waits for the agents.
+func (p *Episode) tick(now vtime.Time, last bool) error {
+	p.observe(now)
+	p.Over = p.Over || last
+	p.reached <- nil
+	if !<-p.proceed {
+		return errEnded
+	}
+	return nil
+}
+
+// Begin sets the agents' rates, each by its line rate, and lets the run proceed. Call Wait afterwards. Rates are
+// limited to LeastRate..1.
+func (p *Episode) Begin(rates []float32) {
+	for i := range p.agents {
+		a := &p.agents[i]
+		if r := float64(rates[i]); r == r { // not NaN
+			a.next = a.line * min(1, max(LeastRate, r))
+		}
+	}
+	p.proceed <- true
+}
+
+// Wait waits for the end of the interval. The observations are then those of that interval.
+func (p *Episode) Wait() error { return <-p.reached }
+
+// End ends the episode. It must not be in the middle of an interval.
+func (p *Episode) End() {
+	if !p.finished {
+		p.proceed <- false
+		<-p.reached
+	}
+}
