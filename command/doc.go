@@ -6,14 +6,8 @@
 //
 //   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go,
 //     checktables.go (SONiC's headroom tables), checkdeadlock.go, audit.go, bound.go, estimate.go and expect.go.
-//   - Commands of experiments: run.go, rerun.go, report.go, why.go, view.go (its exports: viewexport.go), compare.go,
-//     search.go, tune.go and train.go.
-//   - Commands about files and built-ins: list.go, show.go, validate.go, schema.go, graph.go, import.go, check.go
-//     (headroom), bound.go and estimate.go.
 //   - Commands of experiments: run.go, rerun.go, report.go, why.go, counters.go, diagnose.go, view.go (its exports:
-//     viewexport.go) and train.go.
-//   - Commands of experiments: run.go, rerun.go, report.go, why.go, view.go (its exports: viewexport.go), compare.go
-//     (its plot: compareplot.go) and train.go.
+//     viewexport.go), compare.go (compareplot.go: its plot), search.go, tune.go and train.go.
 //   - Sweeps: sweep.go, sweepmerge.go, sweeppoint.go (the process of one point), sweepdisplay.go (progress),
 //     sweepserve.go (on other machines), sweepserver.go (with the built-in server), sweepstatus.go and worker.go.
 //   - Commands of live fabrics, on Linux: up.go, usernamespace.go (without root), detach.go (into the background),
@@ -24,10 +18,8 @@
 //   - The course: lab.go, labteacher.go, labbook.go, and labgrade.go (grades all submissions, each in a process of its own;
 //     memory_linux.go and memory_other.go limit it).
 //   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about congestion
-//     controllers: benchcc.go; about the program: version.go, docs.go, serve.go, and mcp.go (tools for language models).
-//   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about the program:
-//     version.go, docs.go, serve.go, servesocket.go, mcp.go (tools for language models)
-//     and env.go (environments for agents).
+//     controllers: benchcc.go; about the program: version.go, docs.go, serve.go, servesocket.go, env.go (environments for
+//     agents) and mcp.go (tools for language models).
 //   - The command as a whole: command.go (Main), root.go (the list of commands, and common flags), help.go (help),
 //     usage.go (errors about words and flags), config.go (flags from the environment and a file), complete.go
 //     (completion), numbers.go (flags that are numbers), subject.go (the meaning of NAME and FILE), environment.go (the

@@ -158,6 +158,7 @@ var mayImport = map[string][]string{
 	"experiments/analysis/expect": {
 		"experiments/analysis/resimulate", "experiments/measure", "experiments/scenario", "experiments/traffic/collective",
 		"orchestrator/engine", "topologies",
+	},
 	"experiments/analysis/diagnose": {
 		"experiments/analysis/resimulate", "experiments/counters", "experiments/scenario", "experiments/runner",
 		"experiments/measure", "topologies", "hostagent", "switchagent", "orchestrator/engine",
@@ -241,19 +242,7 @@ var mayImport = map[string][]string{
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab",
 		"experiments/scenario/sonic", "experiments/pages/view", "experiments/pages/animation",
 		"experiments/pages/liveview", "experiments/results/why", "docs", "experiments/analysis/audit",
-		"experiments/tune", "experiments/counters",
-		"topologies", "topologies/draw", "ebpf", "ebpf/digest", "hostagent", "controllerfile/star", "controllerfile/wasm",
-		"switchagent", "settings", "orchestrator/engine", "orchestrator/engine/plane", "orchestrator/engine/partition",
-		"orchestrator/kernel", "orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image",
-		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
-		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite",
-		"experiments/sweep", "experiments/analysis/bound", "experiments/analysis/estimate",
-		"experiments/analysis/diagnose", "experiments/analysis/headroom", "experiments/aifabric", "experiments/bench",
-		"experiments/counters",
-		"experiments/live", "experiments/train", "experiments/pages/report",
-		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab", "experiments/scenario/sonic",
-		"experiments/pages/view", "experiments/pages/animation", "experiments/pages/liveview", "experiments/results/why",
-		"docs", "experiments/env",
+		"experiments/tune", "experiments/counters", "experiments/analysis/diagnose", "experiments/env",
 	},
 }
 

@@ -124,7 +124,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		watch: newWatcher(plan),
 		nodes: kernel.NewNodes(opened.Fabric(), programs, o.Privileged, []string{Folder, netnames.Folder}, libraries()...),
 		ended: newEndedFlows(),
-		sets: map[string][]string{}, captures: map[int]*wires{},
+		sets:  map[string][]string{}, captures: map[int]*wires{},
 		stopped: map[topologies.NodeID][]topologies.PortID{}, pending: map[place]*pendingEnd{}, listing: scenario.NewListing(o.Seed),
 		salts: made.Scenario.Salts(o.Seed),
 	}
