@@ -3,6 +3,7 @@ package ccbench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/analysis/bound"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -225,6 +227,10 @@ func TestDeterministic(t *testing.T) {
 	if first.Rank != 1 || first.Low > first.Score || first.High < first.Score || first.Families["rate"] == 0 {
 		t.Errorf("%+v", first)
 	}
+	fair := math.Sqrt(one.Rows[0].Fair / one.Rows[0].Least * one.Rows[3].Fair / one.Rows[3].Least) // rate-1 and packet-5
+	if h := r.Halves[0]; h.FairScenarios != 2 || math.Abs(h.Fair/fair-1) > 1e-12 || first.OverFair == 0 {
+		t.Errorf("fair shares have %v over %d scenarios, want %v over 2", h.Fair, h.FairScenarios, fair)
+	}
 	page, err := r.page()
 	if err != nil || !strings.Contains(string(page), "held-out") || !strings.Contains(string(page), "hpcc") {
 		t.Errorf("page of %d bytes: %v", len(page), err)
@@ -395,4 +401,35 @@ func inDocument(t *testing.T, name, table string) {
 	default:
 		t.Errorf("the table of %s in %s is old: go test ./experiments/ccbench -update", name, path)
 	}
+}
+
+// TestLeaderboard compares the table in docs/bench-cc.md with testdata/leaderboard.csv, the ranking.csv of the command
+// that the page shows. With -update it writes it.
+func TestLeaderboard(t *testing.T) {
+	file, err := os.Open("testdata/leaderboard.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var public []rankingRow
+	others := map[string]rankingRow{}
+	err = rankingTable.Read(file, func(r *rankingRow) error {
+		if r.Half == HeldOut {
+			others[r.Controller] = *r
+		} else {
+			public = append(public, *r)
+		}
+		return nil
+	})
+	if err != nil || len(public) != len(cc.Names()) {
+		t.Fatalf("%d controllers: %v", len(public), err)
+	}
+	table := "| rank | controller | score | held-out rank | held-out score | worst public scenario |\n|---|---|---|---|---|---|\n"
+	for _, r := range public {
+		h := others[r.Controller]
+		table += fmt.Sprintf("| %d (%d to %d) | `%s` | %.2f (%.2f to %.2f) | %d (%d to %d) | %.2f (%.2f to %.2f) | `%s`: %.1f |\n",
+			r.Rank, r.RankLow, r.RankHigh, r.Controller, r.Score, r.Low, r.High, h.Rank, h.RankLow, h.RankHigh, h.Score, h.Low,
+			h.High, r.Worst, r.WorstScore)
+	}
+	inDocument(t, "leaderboard", table)
 }

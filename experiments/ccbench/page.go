@@ -42,7 +42,8 @@ func (r *Report) page() ([]byte, error) {
 	}
 	if len(r.Halves) > 0 && len(r.Halves[0].Ranking) > 0 {
 		first := &r.Halves[0]
-		sheet.Parts = append(sheet.Parts, familiesPart(first), r.profilePart(first), r.multiplesPart(first), r.worstPart())
+		sheet.Parts = append(sheet.Parts, familyParts(first)...)
+		sheet.Parts = append(sheet.Parts, r.profilePart(first), r.multiplesPart(first), r.worstPart())
 	}
 	var b bytes.Buffer
 	err := report.WriteSheet(&b, sheet)
@@ -51,50 +52,53 @@ func (r *Report) page() ([]byte, error) {
 
 func rankingPart(h *Half) report.SheetPart {
 	t := &report.SheetTable{
-		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. Intervals: 95 %%, by a bootstrap over "+
+		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. In brackets: 95 %% intervals, by a bootstrap over "+
 			"scenarios. Unfinished: runs in which flows did not end. ECMP: runs with ECMP, as the controller refuses the scenario's "+
 			"load balancing", h.Scenarios, h.Name),
 		Heads: []string{
-			"controller", "score", "interval", "rank", "interval", "worst scenario", "its score", "unfinished", "ECMP",
+			"controller", "score", "rank", "worst scenario", "its score", "unfinished", "ECMP",
 		},
 	}
 	for i, e := range h.Ranking {
 		t.Rows = append(t.Rows, report.SheetRow{Cells: []string{
-			e.Controller, fmt.Sprintf("%.2f", e.Score), fmt.Sprintf("%.2f to %.2f", e.Low, e.High), fmt.Sprint(e.Rank),
-			fmt.Sprintf("%d to %d", e.RankLow, e.RankHigh), e.Worst, fmt.Sprintf("%.1f", e.WorstScore), fmt.Sprint(e.Unfinished),
+			e.Controller, fmt.Sprintf("%.2f (%.2f to %.2f)", e.Score, e.Low, e.High),
+			fmt.Sprintf("%d (%d to %d)", e.Rank, e.RankLow, e.RankHigh), e.Worst, fmt.Sprintf("%.1f", e.WorstScore), fmt.Sprint(e.Unfinished),
 			fmt.Sprint(e.Fallbacks),
 		}, Best: i == 0, Part: h.Ranking[0].Score / e.Score})
 	}
 	return report.SheetPart{Title: "Ranking, " + h.Name, Table: t}
 }
 
-// familiesPart shows scores by family.
-func familiesPart(h *Half) report.SheetPart {
-	t := &report.SheetTable{Caption: "Score by family of scenarios; the best of a family has a star", Heads: []string{"controller"}}
+// familiesPerTable limits the columns of a table of families to the width of a screen.
+const familiesPerTable = 6
+
+// familyParts shows scores by family.
+func familyParts(h *Half) (parts []report.SheetPart) {
 	var shown []string
-	best := map[string]float64{}
 	for _, f := range families {
-		if _, has := h.Ranking[0].Families[f.Name]; !has {
-			continue
+		if _, has := h.Ranking[0].Families[f.Name]; has {
+			shown = append(shown, f.Name)
 		}
-		shown, t.Heads = append(shown, f.Name), append(t.Heads, f.Name)
-		best[f.Name] = math.Inf(1)
+	}
+	for names := range slices.Chunk(shown, familiesPerTable) {
+		t := &report.SheetTable{
+			Caption: "Score on each family of scenarios alone; the best has a star",
+			Heads:   append([]string{"controller"}, names...),
+		}
 		for _, e := range h.Ranking {
-			best[f.Name] = min(best[f.Name], e.Families[f.Name])
-		}
-	}
-	for _, e := range h.Ranking {
-		row := report.SheetRow{Cells: []string{e.Controller}, Part: -1}
-		for _, name := range shown {
-			text := fmt.Sprintf("%.2f", e.Families[name])
-			if e.Families[name] == best[name] {
-				text += " ★"
+			row := report.SheetRow{Cells: []string{e.Controller}, Part: -1}
+			for _, name := range names {
+				text := fmt.Sprintf("%.2f", e.Families[name])
+				if !slices.ContainsFunc(h.Ranking, func(o Entry) bool { return o.Families[name] < e.Families[name] }) {
+					text += " ★"
+				}
+				row.Cells = append(row.Cells, text)
 			}
-			row.Cells = append(row.Cells, text)
+			t.Rows = append(t.Rows, row)
 		}
-		t.Rows = append(t.Rows, row)
+		parts = append(parts, report.SheetPart{Title: "By family: " + strings.Join(names, ", "), Table: t})
 	}
-	return report.SheetPart{Title: "By family", Table: t}
+	return parts
 }
 
 // charted returns the controllers that charts show: the first of the ranking, and none.
@@ -177,10 +181,9 @@ func (r *Report) multiplesPart(h *Half) report.SheetPart {
 
 func (r *Report) worstPart() report.SheetPart {
 	t := &report.SheetTable{
-		Caption: "Public runs with the highest scores. Repeat one: pausenet run scenarios/NAME.yaml --cc CONTROLLER --why",
+		Caption: "Public runs with the highest scores. Repeat one: pausenet run scenarios/NAME.yaml --cc CONTROLLER",
 		Heads: []string{
-			"scenario", "controller", "score", "parameter", "slowdown", "lower bound", "max-min fair", "unfinished",
-			"PAUSE frames",
+			"scenario", "controller", "score", "parameter", "slowdown", "lower bound", "max-min fair", "PAUSE frames",
 		},
 	}
 	for _, row := range r.worst(20) {
@@ -191,7 +194,7 @@ func (r *Report) worstPart() report.SheetPart {
 		}
 		t.Rows = append(t.Rows, report.SheetRow{Cells: []string{
 			row.Scenario, row.Controller, fmt.Sprintf("%.1f", row.Score), c.Value, fmt.Sprintf("%.1f", row.Slowdown),
-			fmt.Sprintf("%.2f", row.Least), fair, fmt.Sprint(row.Unfinished), fmt.Sprint(row.Pauses),
+			fmt.Sprintf("%.2f", row.Least), fair, fmt.Sprint(row.Pauses),
 		}, Part: -1})
 	}
 	return report.SheetPart{Title: "Worst cases", Table: t}

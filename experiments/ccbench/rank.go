@@ -15,6 +15,10 @@ type Half struct {
 	Name      string  `json:"name"`
 	Scenarios int     `json:"scenarios"`
 	Ranking   []Entry `json:"ranking"`
+	// Fair holds the score of max-min fair shares without delay, over the FairScenarios scenarios for which it is known:
+	// those of flows with one path each, without faults.
+	Fair          float64 `json:"fair_score,omitempty"`
+	FairScenarios int     `json:"fair_scenarios"`
 }
 
 // Entry holds a controller's place.
@@ -29,6 +33,8 @@ type Entry struct {
 	High     float64 `json:"score_high"`
 	RankLow  int     `json:"rank_low"`
 	RankHigh int     `json:"rank_high"`
+	// OverFair holds the score over the FairScenarios alone, to compare with Fair; 0: there are none.
+	OverFair float64 `json:"score_on_fair_scenarios,omitempty"`
 	// Families holds the same score on each family alone.
 	Families map[string]float64 `json:"families"`
 	// Worst names the scenario with the highest score, which is WorstScore.
@@ -210,8 +216,15 @@ func (b *Bench) rank(half string, rows []Row) Half {
 		}
 	}
 	means := s.means(s.all())
+	fair := s.fair(half, rows)
+	if h.FairScenarios = len(fair.pick); h.FairScenarios > 0 {
+		h.Fair = fair.score
+	}
 	for i, name := range s.controllers {
 		e := Entry{Controller: name, Rank: 1, Score: means[i], Families: map[string]float64{}}
+		if h.FairScenarios > 0 {
+			e.OverFair = s.mean(i, fair.pick)
+		}
 		for _, other := range means {
 			e.Rank += count(other < means[i])
 		}
@@ -247,6 +260,33 @@ func (b *Bench) rank(half string, rows []Row) Half {
 	}
 	slices.SortStableFunc(h.Ranking, func(a, b Entry) int { return cmp.Compare(a.Score, b.Score) })
 	return h
+}
+
+// fairScore holds the score of max-min fair shares over the scenarios for which it is known.
+type fairScore struct {
+	pick  []int
+	score float64
+}
+
+// fair computes the score of max-min fair shares from the runs of one controller.
+func (s *scores) fair(half string, rows []Row) (f fairScore) {
+	logs, weights := 0.0, 0.0
+	for k, name := range s.scenarios {
+		sum, n := 0.0, 0
+		for i := range rows {
+			if r := &rows[i]; r.Half == half && r.Scenario == name && r.Controller == s.controllers[0] && r.Fair > 0 {
+				sum += math.Log(r.Fair / r.Least)
+				n++
+			}
+		}
+		if n > 0 {
+			f.pick = append(f.pick, k)
+			logs += s.weight[k] * sum / float64(n)
+			weights += s.weight[k]
+		}
+	}
+	f.score = math.Exp(logs / weights)
+	return f
 }
 
 func count(yes bool) int {

@@ -112,6 +112,13 @@ func (r *Report) Notes() []string {
 	if r.Partial {
 		notes = append(notes, "scenarios were left out, so these scores do not compare with those of the whole benchmark")
 	}
+	for _, h := range r.Halves {
+		if h.FairScenarios > 0 && len(h.Ranking) > 0 {
+			first := &h.Ranking[0]
+			notes = append(notes, fmt.Sprintf("%s: perfect max-min fair shares have the score %.2f in %d scenarios, where %s has %.2f", h.Name,
+				h.Fair, h.FairScenarios, first.Controller, first.OverFair))
+		}
+	}
 	if a := r.HeldOut; a != nil {
 		notes = append(notes, fmt.Sprintf("agreement of public and held-out ranks: Kendall's tau %.2f (95 %%: %.2f to %.2f), Spearman's rho %.2f",
 			a.Tau, a.Low, a.High, a.Rho))
