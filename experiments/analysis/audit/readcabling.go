@@ -69,7 +69,9 @@ func (r *reader) readClab(f *File) error {
 		var l Link
 		for side, end := range ends {
 			var text string
-			if !end.String(&text) {
+			if end.IsMapping() { // an unquoted leaf0:eth1 in a list in brackets
+				end.Mapping().All(func(device, port *yamlspec.Value) { text = device.Raw() + ":" + port.Raw() })
+			} else if !end.String(&text) {
 				return report.Err()
 			}
 			l.Ends[side].Device, l.Ends[side].Port, _ = strings.Cut(text, ":")
