@@ -47,10 +47,12 @@ a cycle of buffers there is no deadlock (Dally and Seitz 1987).
 
 If there is a cycle, check deadlock names its buffers, and the hosts whose
 frames close it. It then runs traffic along the cycle, without congestion
-control.
+control, and computes and tries remedies. It also prints how many NICs one NIC
+can stop that sends PAUSE without end.
 
   proved      no case has a cycle; --out writes a certificate
   REFUTED     a run deadlocked; --out writes its scenario
+  harmless    the flows (--flows) are too small to fill any cycle
   not proved  there is a cycle, but no run deadlocked
 
 The certificate is an order of the buffers that every path follows. Let
@@ -99,10 +101,17 @@ type deadlockView struct {
 	Orders     int         `json:"orders"` // of all classes
 	Traffic    []string    `json:"traffic"`
 	Cycles     []cycleView `json:"cycles"`
+	Remedies   *remedyView `json:"remedies,omitempty"`
+	Storms     []stormView `json:"storms"`
 	Files      []string    `json:"files"`
 	Verdict    verdict     `json:"verdict"`
 	Deadlocked int         `json:"cycles_that_deadlocked"`
+
+	harmful bool // a cycle is not harmless
 }
+
+// harmless is the verdict if the flows are too small for every cycle.
+const harmless verdict = "harmless"
 
 // cycleView describes one cycle.
 type cycleView struct {
@@ -111,6 +120,7 @@ type cycleView struct {
 	Buffers    []waitView  `json:"buffers"`
 	Alike      int         `json:"cycles_of_this_kind"`
 	Component  int         `json:"buffers_of_component"`
+	Harmless   string      `json:"harmless,omitempty"` // why; empty: it is not
 	Run        *cycleTrial `json:"run,omitempty"`
 }
 
@@ -129,6 +139,33 @@ type cycleTrial struct {
 	Cycle       []string `json:"cycle,omitempty"`
 	Fingerprint string   `json:"fingerprint"`
 	File        string   `json:"file,omitempty"`
+}
+
+// remedyView describes what would exclude the cycles.
+type remedyView struct {
+	Layers     int             `json:"priorities_by_pair"` // 0: eight are not enough
+	Priorities []uint8         `json:"priorities,omitempty"`
+	Pairs      []layerView     `json:"pairs,omitempty"` // those with another priority than the first
+	LayerRun   *deadlock.Trial `json:"run_with_priorities_by_pair,omitempty"`
+	Bumps      int             `json:"priorities_by_hop"`
+	Severed    int             `json:"up_down_pairs_severed"`
+	Joined     int             `json:"up_down_pairs_joined"`
+	UpDownRun  *deadlock.Trial `json:"run_up_down,omitempty"`
+}
+
+// layerView gives a pair of leaves its priority.
+type layerView struct {
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Priority uint8  `json:"priority"`
+}
+
+// stormView describes which NICs one NIC can stop.
+type stormView struct {
+	Priority uint8    `json:"priority"`
+	NICs     []string `json:"nics"`
+	Stopped  []string `json:"stopped"` // by the first of them
+	Victims  []string `json:"victims"`
 }
 
 func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error {
@@ -178,6 +215,7 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 	if err == nil {
 		err = f.demonstrate(ctx, proof, v, settings)
 	}
+	v.addStorms(proof)
 	v.conclude(proof)
 	err = errors.Join(err, f.write(proof, v))
 	if structured(f.format) {
@@ -188,7 +226,7 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 	switch {
 	case err != nil:
 		return err
-	case v.Verdict != proved:
+	case v.Verdict != proved && v.Verdict != harmless:
 		return &exitError{exitVerdict, fmt.Errorf("%s: %d of %d cases have a cycle of buffers", v.Name, v.Cyclic, v.Cases)}
 	}
 	return nil
@@ -250,8 +288,11 @@ func joined(numbers []uint8) string {
 // demonstrate runs traffic along one cycle of each kind, or along each, and adds them to the view.
 func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *deadlockView, of deadlock.Settings) error {
 	at := map[string]int{} // by kind: its position in the view
+	tried, demonstrated := 0, (*deadlock.Demonstration)(nil)
 	for i := range p.Cycles {
 		c := &p.Cycles[i]
+		reason, small := p.Harmless(c)
+		v.harmful = v.harmful || !small
 		kind := c.Kind(p.Plan)
 		if first, found := at[kind]; found && !f.each {
 			v.Cycles[first].Alike++
@@ -259,7 +300,8 @@ func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *d
 		}
 		at[kind] = len(v.Cycles)
 		shown := viewOfCycle(p, c)
-		if !f.arithmetic {
+		shown.Harmless = reason
+		if !f.arithmetic && shown.Harmless == "" {
 			d, err := p.Demonstrate(ctx, c, of)
 			if err != nil {
 				return err
@@ -268,7 +310,9 @@ func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *d
 				Runs: d.Runs, Deadlocked: d.Deadlocked, Since: int64(d.Since / vtime.Nanosecond), Cycle: d.Cycle, Fingerprint: d.Fingerprint,
 			}
 			if d.Deadlocked {
-				v.Deadlocked++
+				if v.Deadlocked++; demonstrated == nil {
+					tried, demonstrated = i, d
+				}
 			}
 			if d.Deadlocked && f.out != "" {
 				name := fmt.Sprintf("cycle-%d.yaml", len(v.Cycles)+1)
@@ -281,7 +325,59 @@ func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *d
 		}
 		v.Cycles = append(v.Cycles, shown)
 	}
-	return nil
+	if len(p.Cycles) == 0 {
+		return nil
+	}
+	return f.remedy(ctx, p, v, &p.Cycles[tried], demonstrated, of)
+}
+
+// remedy computes remedies, and tries them on the first cycle that deadlocked.
+func (f *deadlockFlags) remedy(ctx context.Context, p *deadlock.Proof, v *deadlockView, c *deadlock.Cycle, d *deadlock.Demonstration,
+	of deadlock.Settings,
+) error {
+	r, err := p.Remedy(ctx)
+	if err != nil {
+		return err
+	}
+	v.Remedies = &remedyView{Layers: r.LayerCount, Bumps: r.Bumps, Severed: r.Severed, Joined: r.Joined}
+	class := &p.Classes[r.Class]
+	priorities := deadlock.LayerPriorities(class.Priorities, deadlock.ControlPriority)
+	if r.LayerCount > len(priorities) {
+		v.Remedies.Layers = 0
+	}
+	for i, layer := range r.Layers {
+		if pair := class.Pairs[i]; layer > 0 && v.Remedies.Layers > 0 {
+			v.Remedies.Pairs = append(v.Remedies.Pairs, layerView{p.LeafName(pair.From), p.LeafName(pair.To), priorities[layer]})
+		}
+	}
+	if v.Remedies.Layers > 0 {
+		v.Remedies.Priorities = priorities[:r.LayerCount]
+	}
+	if d == nil || c.Class != r.Class {
+		return nil
+	}
+	if v.Remedies.Layers > 0 {
+		if v.Remedies.LayerRun, err = p.TryLayers(ctx, c, d, of, r, priorities); err != nil {
+			return err
+		}
+	}
+	v.Remedies.UpDownRun, err = p.TryUpDown(ctx, c, d, of)
+	return err
+}
+
+func (v *deadlockView) addStorms(p *deadlock.Proof) {
+	v.Storms = []stormView{}
+	names := func(nics []int) []string {
+		all := []string{}
+		for _, i := range nics {
+			port := &p.Plan.Ports[p.Plan.Interfaces[i]]
+			all = append(all, p.Plan.EndName(port.Node, uint8(port.Number-1)))
+		}
+		return all
+	}
+	for _, r := range p.Storm() {
+		v.Storms = append(v.Storms, stormView{r.Priority, names(r.NICs), names(r.Stopped), names(r.Victims)})
+	}
 }
 
 func viewOfCycle(p *deadlock.Proof, c *deadlock.Cycle) cycleView {
@@ -308,6 +404,8 @@ func (v *deadlockView) conclude(p *deadlock.Proof) {
 	switch {
 	case p.Holds():
 		v.Verdict = proved
+	case p.Examined == p.Cases && !v.harmful && len(v.Cycles) > 0 && len(p.Cycles) < deadlock.MostCycles:
+		v.Verdict = harmless
 	case v.Deadlocked > 0:
 		v.Verdict = refuted
 	default:
@@ -357,6 +455,20 @@ func (v *deadlockView) write(w io.Writer) error {
 	for i := range v.Cycles {
 		v.Cycles[i].write(w, i+1)
 	}
+	if v.Remedies != nil {
+		v.Remedies.write(w)
+	}
+	if len(v.Storms) > 0 {
+		fmt.Fprintln(w, "\nPFC storm of one NIC, without failures")
+	}
+	for i := range v.Storms {
+		s := &v.Storms[i]
+		fmt.Fprintf(w, "  %s, priority %d: can stop %d other NICs", scenario.Few(s.NICs), s.Priority, len(s.Stopped))
+		if len(s.Victims) > 0 {
+			fmt.Fprintf(w, "; %s send nothing to %s", scenario.Few(s.Victims), s.NICs[0])
+		}
+		fmt.Fprintln(w)
+	}
 	for _, file := range v.Files {
 		fmt.Fprintf(w, "  file: %s\n", file)
 	}
@@ -383,6 +495,9 @@ func (c *cycleView) write(w io.Writer, number int) {
 		lines = append(lines, []string{b.Port, next, fmt.Sprint(b.Pairs), strings.Join(flows, ", ")})
 	}
 	writeColumns(w, lines, 2)
+	if c.Harmless != "" {
+		fmt.Fprintf(w, "  harmless: %s\n", c.Harmless)
+	}
 	if r := c.Run; r != nil && r.Deadlocked {
 		fmt.Fprintf(w, "  REFUTED: a run deadlocks at %v, fingerprint %.12s: %s\n", vtime.Time(r.Since)*vtime.Nanosecond, r.Fingerprint,
 			strings.Join(slices.Concat(r.Cycle, r.Cycle[:1]), " > "))
@@ -392,4 +507,32 @@ func (c *cycleView) write(w io.Writer, number int) {
 	} else if r != nil {
 		fmt.Fprintf(w, "  not proved: none of %d runs deadlocked\n", r.Runs)
 	}
+}
+
+// write prints remedies and what became of them.
+func (r *remedyView) write(w io.Writer) {
+	fmt.Fprintln(w, "\nremedies")
+	result := func(t *deadlock.Trial) string {
+		switch {
+		case t == nil:
+			return ""
+		case t.Runs == 0:
+			return "; none of the traffic that deadlocked is left"
+		case t.Deadlocked:
+			return "; the run still deadlocks"
+		}
+		return fmt.Sprintf("; the run no longer deadlocks, fingerprint %.12s", t.Fingerprint)
+	}
+	if r.Layers > 0 {
+		var pairs []string
+		for _, p := range r.Pairs {
+			pairs = append(pairs, fmt.Sprintf("%s > %s", p.From, p.To))
+		}
+		fmt.Fprintf(w, "  a priority for each pair of leaves: %d priorities (%s) exclude every cycle, if %s send in another than the first%s\n",
+			r.Layers, joined(r.Priorities), scenario.Few(pairs), result(r.LayerRun))
+	}
+	fmt.Fprintf(w, "  a higher priority at each turn up again or along a tier: %d priorities; switches of the simulator cannot change "+
+		"priorities, so this is not run\n", r.Bumps)
+	fmt.Fprintf(w, "  only paths that go up and then down: severs %d of %d pairs of leaves, over all cases%s\n", r.Severed, r.Joined,
+		result(r.UpDownRun))
 }

@@ -151,8 +151,8 @@ var mayImport = map[string][]string{
 		"switchagent", "orchestrator/engine", "orchestrator/engine/fill",
 	},
 	"experiments/analysis/deadlock": {
-		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies",
-		"experiments/analysis/deadlock/certificate",
+		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "switchagent",
+		"orchestrator/engine/fill", "experiments/analysis/deadlock/certificate",
 	},
 	"experiments/analysis/deadlock/certificate": {"topologies"}, // nothing of the prover that it checks
 	"experiments/analysis/expect": {

@@ -13,12 +13,15 @@ import (
 // DefaultPriority is the lossless priority of a topology without a scenario: that of hosts' data by default.
 const DefaultPriority = 3
 
+// ControlPriority is that of hosts' ACKs and CNPs by default. Remedies leave it as it is.
+const ControlPriority = 6
+
 // ErrLossy reports that nothing can be paused.
 var ErrLossy = errors.New("no priority is lossless, so nothing can deadlock: set switch.pfc.priorities")
 
 // AnyTraffic returns the class of traffic from any host to any other, in some priorities.
 func AnyTraffic(plan *topologies.Plan, priorities ...uint8) []Class {
-	return []Class{{priorities, AllPairs(plan)}}
+	return []Class{{Priorities: priorities, Pairs: AllPairs(plan)}}
 }
 
 // Lossless returns the lossless priorities of a scenario as returned by scenario.Scenario.Under, in order.
@@ -60,10 +63,15 @@ func OwnTraffic(s *scenario.Scenario) ([]Class, error) {
 			add(s.Host.ControlPriority, to, from)
 		}
 	}
+	volumes := volumesOf(s)
 	var classes []Class
 	for _, p := range priorities {
-		if pairs := PairsOf(plan, trips[p]); len(pairs) > 0 {
-			classes = append(classes, Class{[]uint8{p}, pairs})
+		if len(trips[p]) > 0 {
+			c := Class{Priorities: []uint8{p}, Pairs: PairsOf(plan, trips[p]), Trips: trips[p]}
+			if volumes != nil {
+				c.volume = &volumes[p]
+			}
+			classes = append(classes, c)
 		}
 	}
 	return classes, nil

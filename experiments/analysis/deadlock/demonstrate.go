@@ -60,7 +60,7 @@ const (
 func (p *Proof) Demonstrate(ctx context.Context, c *Cycle, of Settings) (*Demonstration, error) {
 	var d *Demonstration
 	for i, a := range attempts {
-		text := p.scenario(c, of, a)
+		text := p.scenario(c, of, a, nil)
 		var err error
 		if d, err = run(ctx, text, of.Sets); err != nil {
 			return nil, err
@@ -155,8 +155,9 @@ func (n *network) lead(r *topologies.Routes, from, to, leaf int32) []int32 {
 	return nil
 }
 
-// scenario returns the file of a scenario whose flows fill a cycle.
-func (p *Proof) scenario(c *Cycle, of Settings, how traffic) []byte {
+// scenario returns the file of a scenario whose flows fill a cycle. choose, if set, returns the priority of a route's
+// flows, and whether they are sent; the result is nil if none is.
+func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route) (uint8, bool)) []byte {
 	plan := p.Plan
 	ends := make([][]string, len(p.network.switches)) // the interfaces of each leaf
 	owner := map[string]topologies.NodeID{}
@@ -174,6 +175,13 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic) []byte {
 	for i := range c.Ports {
 		routes := p.routesAlong(c, i)
 		for _, to := range routes[:min(how.pairs, len(routes))] {
+			priority := p.Classes[c.Class].Priorities[0]
+			if choose != nil {
+				chosen, sent := choose(&to)
+				if priority = chosen; !sent {
+					continue
+				}
+			}
 			from, into := ends[to.pair.From], ends[to.pair.To]
 			via := make([]string, len(to.via))
 			for j, id := range to.via {
@@ -182,7 +190,7 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic) []byte {
 			for j := range min(mostSenders, len(from)) {
 				receiver := into[(j+i)%len(into)]
 				line := fmt.Sprintf("  - {tag: %s, from: %s, to: %s, size: unbounded, priority: %d, expect_unfinished: true, via: [%s]}\n",
-					flowTag, from[j], receiver, p.Classes[c.Class].Priorities[0], strings.Join(via, ", "))
+					flowTag, from[j], receiver, priority, strings.Join(via, ", "))
 				if seen[line] {
 					continue
 				}
@@ -194,6 +202,9 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic) []byte {
 				}
 			}
 		}
+	}
+	if flows.Len() == 0 {
+		return nil
 	}
 	var longest vtime.Time
 	for i := range plan.Links {

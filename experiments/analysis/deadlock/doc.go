@@ -7,6 +7,14 @@
 // Datacenter Networks: Why Do They Form, and How to Avoid Them", HotNets 2016).
 //
 // Prove examines every set of up to k failed links. It returns orders of the buffers in which each comes before those
-// that it depends on, or the cycles. Demonstrate writes a scenario that fills a cycle, and runs it.
-// Package certificate checks the orders without any code of this package.
+// that it depends on, or the cycles. Demonstrate writes a scenario that fills a cycle, and runs it. Remedy computes what
+// would exclude the cycles, and Storm which NICs one NIC can stop. Package certificate checks the orders without any
+// code of this package.
+//
+// Files:
+//
+//   - What can wait for what: graph.go (dependencies, orders, cycles) and classes.go (traffic by priority).
+//   - Proofs: prove.go and certify.go (certificates).
+//   - Cycles: demonstrate.go (runs), harmless.go (flows that are too small) and remedy.go.
+//   - Storms: storm.go.
 package deadlock

@@ -13,6 +13,10 @@ type Pair struct{ From, To int32 }
 type Class struct {
 	Priorities []uint8
 	Pairs      []Pair // in order of To and then From, without duplicates or pairs of one leaf
+	// Trips holds the pairs of interfaces of a scenario's flows, by index, those within a leaf included; nil: any to any.
+	Trips [][2]int
+
+	volume *volume // of the flows; nil: unknown
 }
 
 // turn is a step of a path: frames that arrive by the link of one egress port leave by another.

@@ -64,7 +64,7 @@ type Proof struct {
 	// has a cycle. Both by class; cases are in the order of EachCase.
 	Orders   [][]Order
 	Assigned [][]int32
-	// Cyclic counts the cases with a cycle. Cycles holds one for each component, class and case, of the first mostCycles
+	// Cyclic counts the cases with a cycle. Cycles holds one for each component, class and case, of the first MostCycles
 	// cases.
 	Cyclic int
 	Cycles []Cycle
@@ -72,7 +72,8 @@ type Proof struct {
 	network *network
 }
 
-const mostCycles = 1000
+// MostCycles limits the cases whose cycles are kept.
+const MostCycles = 1000
 
 // Holds reports whether every case was examined and none has a cycle.
 func (p *Proof) Holds() bool { return p.Examined == p.Cases && p.Cyclic == 0 }
@@ -217,7 +218,7 @@ func (p *Proof) unify(ctx context.Context, class int) {
 
 // addCycles adds the cycles of a class in one case.
 func (p *Proof) addCycles(g graph, r *topologies.Routes, class int, failed []int) {
-	if p.Cyclic >= mostCycles {
+	if p.Cyclic >= MostCycles {
 		return
 	}
 	for _, component := range g.components() {
