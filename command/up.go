@@ -42,6 +42,7 @@ type upFlags struct {
 	privileged bool
 	faults     bool
 	names      bool
+	routing    string
 	nat        bool
 	metrics    string
 	events     string
@@ -97,6 +98,9 @@ func (f *upFlags) register(c *cobra.Command) {
 		"give programs on nodes all capabilities of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.faults, "allow-faults", false, "let programs on nodes inject faults (pausenet fault)")
 	flags.BoolVar(&f.names, "netns-names", false, "name the nodes' network namespaces NAME-NODE for \"ip netns\"; needs root")
+	flags.StringVar(&f.routing, "routing", live.RoutingShortest, "`routes` of switches: shortest (paths), or kernel: the route "+
+		"tables of the switches' namespaces, where BIRD and FRR can run; with --plane wasm")
+	completeFlag(c, "routing", live.RoutingShortest, live.RoutingKernel)
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+
 		live.DefaultMetrics)
@@ -126,6 +130,15 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	if f.plane != plane.Kernel && f.plane != plane.Wasm {
 		return badInput(fmt.Errorf("--plane %s: a live fabric needs kernel or wasm", f.plane))
+	}
+	switch {
+	case f.routing != live.RoutingShortest && f.routing != live.RoutingKernel:
+		return badInput(fmt.Errorf("--routing %s: expected shortest or kernel", f.routing))
+	case f.routing == live.RoutingKernel && f.plane == plane.Kernel && c.Flags().Changed("plane"):
+		return badInput(errors.New("--routing kernel needs --plane wasm: on the kernel plane, switches' interfaces belong to the " +
+			"pipelines"))
+	case f.routing == live.RoutingKernel:
+		f.plane = plane.Wasm
 	}
 	if err := checkWeb(c, f.web); err != nil {
 		return err
@@ -163,7 +176,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
 		Metrics: f.metrics,
-		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, NetnsNames: f.names,
+		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, NetnsNames: f.names, Routing: f.routing,
 		Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {

@@ -76,6 +76,7 @@ var mayImport = map[string][]string{
 	"orchestrator/pidns":     {},
 	"orchestrator/nat":       {"topologies", "orchestrator/kernel"},
 	"orchestrator/netnames":  {},
+	"orchestrator/routes":    {"topologies", "orchestrator/engine/fill", "orchestrator/kernel"},
 	"orchestrator/wallclock": {
 		"topologies", "ebpf", "hostagent", "switchagent", "orchestrator/engine",
 		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/engine/wasmplane",
@@ -195,7 +196,8 @@ var mayImport = map[string][]string{
 		"controllerfile", "experiments/counters", "experiments/measure", "experiments/scenario", "experiments/runner",
 		"topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
 		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/wallclock", "orchestrator/image",
-		"orchestrator/nat", "orchestrator/netnames", "orchestrator/pidns", "orchestrator/verbs",
+		"orchestrator/nat", "orchestrator/netnames", "orchestrator/pidns", "orchestrator/routes",
+		"orchestrator/verbs",
 	},
 	"experiments/lab": {
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",

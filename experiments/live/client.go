@@ -336,7 +336,8 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal, e
 	if err != nil {
 		return fmt.Errorf("the fabric returned %w, of %s", err, node)
 	}
-	place.Privileged, place.Environment, place.Folder = reply.Privileged, reply.Environment, reply.Folder
+	place.Privileged, place.Routes = reply.Privileged, reply.Routes
+	place.Environment, place.Folder = reply.Environment, reply.Folder
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan struct{})

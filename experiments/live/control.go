@@ -96,6 +96,8 @@ type Reply struct {
 	// Privileged means that programs on nodes have all capabilities of root. A node's namespaces arrive with it, as
 	// open files.
 	Privileged bool `json:"privileged,omitempty"`
+	// Routes means that programs that route run there; see kernel.Location.
+	Routes bool `json:"routes,omitempty"`
 	// Environment holds variables of a node's programs, "NAME=value".
 	Environment []string         `json:"environment,omitempty"`
 	Folder      string           `json:"folder,omitempty"` // initial folder of programs; empty for the default
@@ -308,7 +310,9 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 		if err != nil {
 			return Reply{Error: err.Error()}
 		}
-		return Reply{Privileged: place.Privileged, Environment: place.Environment, Folder: place.Folder, files: place.Files()}
+		return Reply{
+			Privileged: place.Privileged, Routes: place.Routes, Environment: place.Environment, Folder: place.Folder, files: place.Files(),
+		}
 	case "program":
 		if len(r.Command) == 0 {
 			return Reply{Error: "the request has no command"}

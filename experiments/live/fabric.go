@@ -55,6 +55,8 @@ type Options struct {
 	AllowFaults bool
 	// NetnsNames gives the nodes' network namespaces names for "ip netns": the fabric's and the node's, with "-" between.
 	NetnsNames bool
+	// Routing selects where switches' routes come from: RoutingShortest (the default) or RoutingKernel.
+	Routing string
 }
 
 // Fabric represents a live fabric.
@@ -73,6 +75,7 @@ type Fabric struct {
 	// programs holds the PID namespace of programs on nodes.
 	programs *pidns.Namespace
 	nodes    *kernel.Nodes
+	control  *controlPlane   // of switches; nil without
 	names    *netnames.Names // for "ip netns"; nil without
 	verbs    *verbs.Server
 	nat      *nat.Gateway // connection to the machine's network
@@ -142,6 +145,11 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		return f, err
 	}
 	f.watch.flows = e.Flows
+	if o.Routing == RoutingKernel {
+		if err := f.openControlPlane(e); err != nil {
+			return f, err
+		}
+	}
 	if f.PassCost, err = wallclock.PassCost(config); err != nil {
 		return f, &runner.EnvironmentError{Err: err}
 	}
@@ -221,6 +229,10 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		}
 		close(f.done)
 	}()
+	if err := f.startControlPlane(); err != nil {
+		_, cerr := f.Close()
+		return nil, errors.Join(err, cerr)
+	}
 	go func() {
 		<-programs.Ended()
 		cancel(fmt.Errorf("the fabric has ended: its namespace init, process %d, was killed, and all programs on nodes "+
@@ -309,7 +321,7 @@ func (f *Fabric) Close() (Verdict, error) {
 		}
 	}
 	f.programs.End()
-	err = errors.Join(err, f.nat.Close())
+	err = errors.Join(err, f.control.close(), f.nat.Close())
 	f.verbs.Close()
 	err = errors.Join(err, f.names.Close(), f.nodes.Close())
 	if cerr := f.plane.Close(); cerr != nil {

@@ -47,18 +47,16 @@ type pendingEnd struct{ undo func() error }
 var Faults = []string{"link", "switch", "host"}
 
 // ErrFaultUsage means that Fault received unexpected words.
-var ErrFaultUsage = errors.New("expected link A [B] down|loss=1%|..., switch SWITCH stop, or host HOST receive=1Gbps|pfc-storm on, " +
-	"each with a time such as 50ms or without")
+var ErrFaultUsage = errors.New("expected link A [B] down|loss=1%|..., switch SWITCH stop, or " +
+	"host HOST receive=1Gbps|pfc-storm on, each with a time such as 50ms or without")
 
-var errFaultUsage = ErrFaultUsage
-
-// Fault changes links, switches or hosts' NICs: link A [B] STATE..., switch SWITCH stop|start, host HOST STATE.... If the
-// last word is a span of virtual time, such as 50ms, the fault then ends by itself, and what it changed becomes as it was
-// before. A later change of the same kind at the same place replaces it. ends is the virtual time of that end, after
-// span; both are 0 for a lasting change.
+// Fault changes links, switches or hosts' NICs: link A [B] STATE..., switch SWITCH stop|start, host HOST STATE.... If
+// the last word is a span of virtual time, such as 50ms, the fault then ends by itself, and what it changed becomes as
+// it was before. A later change of the same kind at the same place replaces it. ends is the virtual time of that end,
+// after span; both are 0 for a lasting change.
 func (f *Fabric) Fault(words []string) (span, ends vtime.Time, err error) {
 	if len(words) == 0 {
-		return 0, 0, errFaultUsage
+		return 0, 0, ErrFaultUsage
 	}
 	own := words[1:]
 	if n := len(own); n > 0 {

@@ -22,7 +22,7 @@ var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pfc-storm", "n
 // interval=50us) injects a PFC storm into its switch, pfc-storm off ends that; normal undoes both.
 func (f *Fabric) hostFault(words []string) (*fault, error) {
 	if len(words) < 2 {
-		return nil, errFaultUsage
+		return nil, ErrFaultUsage
 	}
 	nics, err := f.nics(words[0])
 	if err != nil {

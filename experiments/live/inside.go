@@ -27,6 +27,7 @@ var insideVerbs = []string{"inspect", "node", "program", "snapshot", "way", "eve
 // fabric.
 func (f *Fabric) place(id topologies.NodeID) (kernel.Location, error) {
 	place, err := f.nodes.Location(id)
+	place.Routes = f.control != nil
 	if err == nil && f.server != nil {
 		place.Environment = append(place.Environment, "PAUSENET_FABRIC="+f.Name)
 		err = f.listenInside(id)

@@ -97,7 +97,7 @@ func (f *Fabric) linkFault(words []string) (*fault, error) {
 // linksOf returns the links that the first word, or the first two, refer to, as ports of the first, and the other words.
 func (f *Fabric) linksOf(words []string) (ports []topologies.PortID, states []string, err error) {
 	if len(words) < 2 {
-		return nil, nil, errFaultUsage
+		return nil, nil, ErrFaultUsage
 	}
 	if key, _, _ := strings.Cut(words[1], "="); f.Plan.NodeByName(words[1]) == nil && slices.ContainsFunc(LinkWords,
 		func(w string) bool { return strings.TrimSuffix(w, "=") == key }) {
@@ -111,7 +111,7 @@ func (f *Fabric) linksOf(words []string) (ports []topologies.PortID, states []st
 	}
 	ports, err = f.Between(words[0], words[1])
 	if err == nil && len(words) < 3 {
-		err = errFaultUsage
+		err = ErrFaultUsage
 	}
 	return ports, words[2:], err
 }
@@ -173,7 +173,7 @@ func (f *Fabric) normal(e *engine.Engine, ports []topologies.PortID) error {
 // up that were up before. Routes change at once.
 func (f *Fabric) switchFault(words []string) (*fault, error) {
 	if len(words) != 2 || words[1] != "stop" && words[1] != "start" {
-		return nil, errFaultUsage
+		return nil, ErrFaultUsage
 	}
 	n, err := f.Node(words[0])
 	switch {

@@ -19,6 +19,8 @@ type watcher struct {
 	open    []int                        // unfinished flows, oldest first
 	flows   func() []engine.Flow
 	readers []*reader
+	// linkChanged is told when a link may have gone down or come up; nil without a control plane.
+	linkChanged chan<- struct{}
 }
 
 func newWatcher(plan *topologies.Plan) *watcher {
@@ -100,6 +102,12 @@ func (w *watcher) slowed(now vtime.Time, from, to float64, why string) {
 
 // FaultEvent implements engine.EventObserver.
 func (w *watcher) FaultEvent(h engine.FaultEvent) {
+	if h.Kind == engine.EventLinkDown || h.Kind == engine.EventLinkUp {
+		select {
+		case w.linkChanged <- struct{}{}:
+		default: // nobody listens, or it is told already
+		}
+	}
 	if len(w.readers) == 0 {
 		return
 	}

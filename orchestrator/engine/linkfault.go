@@ -96,10 +96,19 @@ func (e *Engine) linkUp(ends [2]*port) error {
 }
 
 // Reroute recomputes shortest paths over the links that are up, on all switches at once. A host without a path receives
-// nothing.
+// nothing. If switches have a control plane, the routes are its own, and Reroute changes none.
 func (e *Engine) Reroute() error {
+	if e.punt != nil {
+		e.slowPath.findTrees(&e.links)
+		return nil
+	}
 	routes := e.plan.RoutesOver(func(p topologies.PortID) bool { return e.LinkUp(int(p)) })
-	if err := fill.Routes(&routes, e.state); err != nil {
+	return e.SetRoutes(&routes)
+}
+
+// SetRoutes makes all switches forward by these routes.
+func (e *Engine) SetRoutes(routes *topologies.Routes) error {
+	if err := fill.Routes(routes, e.state); err != nil {
 		return err
 	}
 	e.rerouted = true

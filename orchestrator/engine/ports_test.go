@@ -89,8 +89,8 @@ func twiceTheBytes(t *testing.T, topology string) {
 // invariant that nothing is lost.
 func TestPlanesAreApart(t *testing.T) {
 	l := newLab(t, twoRails, labOptions{})
-	if to := l.plan.Interface(l.node("h1").ID, 1); len(l.nextHops(0, to)) != 0 || len(l.nextHops(1, to)) != 1 {
-		t.Errorf("next hops %v and %v", l.nextHops(0, to), l.nextHops(1, to))
+	if to := l.plan.Interface(l.node("h1").ID, 1); len(l.NextHops(0, to)) != 0 || len(l.NextHops(1, to)) != 1 {
+		t.Errorf("next hops %v and %v", l.NextHops(0, to), l.NextHops(1, to))
 	}
 	l.sendBy("h0", "h1", topologies.Pair{From: 0, To: 1}, 1000)
 	l.drive(vtime.Millisecond)

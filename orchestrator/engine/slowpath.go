@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // slowPath holds the state of a live fabric's switches for frames that the pipelines do not forward.
@@ -111,6 +112,13 @@ func (w *worker) forProcessor(f *frame.Frame) bool {
 // forwarded to a port whose MTU it exceeds.
 func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
 	x := w.pass
+	if x.Verdict != ebpf.VerdictForward && w.punt != nil && w.punt(int(in.id), f.Data()) {
+		w.takeFrame(f, w.senderOf(f))
+		if w.replies != nil {
+			w.replies(int(in.id))
+		}
+		return nil
+	}
 	switch x.Verdict {
 	case ebpf.VerdictForward:
 		egress := int32(x.Egress)
@@ -223,6 +231,19 @@ func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
 		return nil
 	}
 	return w.enqueue(out, f, priority)
+}
+
+// emit queues a frame of a switch's control plane at its port out, at a time that may be in the future.
+func (e *Engine) emit(out int32, data []byte, at vtime.Time) {
+	n := max(len(data), ebpf.FrameMin)
+	f := e.pool.Get(n)
+	clear(f.Data()[copy(f.Data(), data):])
+	f.MakeHostStack()
+	e.At(at, func(vtime.Time) error {
+		e.Created.add(n)
+		e.Built++
+		return e.sendOn(out, f, wire.PriorityOf(f.Data()))
+	})
 }
 
 // flood sends copies of a broadcast or multicast frame from port in along the tree. Switches ignore memberships, as no

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/pausenet/pausenet/vtime"
+import (
+	"github.com/pausenet/pausenet/internal/wire"
+	"github.com/pausenet/pausenet/vtime"
+)
 
 // The driver of a live fabric executes the engine's steps one at a time, as the wall clock reaches them, instead of
 // calling Run. All functions here are for a fabric of one partition, between two events.
@@ -39,14 +42,25 @@ func (e *Engine) NotifyObserver() error {
 }
 
 // Offer accepts a frame that a program sent out of a port at a virtual time, which may be in the future. It returns
-// false if the port is no host's. whole is false if data is only a part of the frame.
+// false if the port has no host and no control plane. whole is false if data is only a part of the frame.
 func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
-	if port < 0 || port >= len(e.ports) || e.ports[port].hostStack == nil {
+	switch {
+	case port < 0 || port >= len(e.ports):
+		return false
+	case e.ports[port].hostStack != nil:
+		e.offer(&e.ports[port], data, whole, at)
+		return true
+	case e.punt == nil || !whole || len(data) < wire.EthernetLen || len(data) > e.mtuOf(int32(port))+wire.EthernetLen:
 		return false
 	}
-	e.offer(&e.ports[port], data, whole, at)
+	e.emit(int32(port), data, max(at, e.now))
 	return true
 }
+
+// Punt gives switches a control plane. punt is called with each frame of programs that arrived at a switch's port and
+// that the pipelines do not forward. It returns true if the control plane takes the frame, which is valid only during the
+// call. Frames of the control plane come by Offer.
+func (e *Engine) Punt(punt func(port int, data []byte) bool) { e.punt = punt }
 
 // Replies sets a function to call with the port after a program's frame was delivered to a host's stack. The stack's
 // answers get the virtual time of that moment.

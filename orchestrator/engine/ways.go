@@ -13,9 +13,9 @@ import (
 func (e *Engine) Way(flow int) []topologies.PortID {
 	f := e.flow(flow)
 	if e.plan.Moving() {
-		return slices.Concat(e.plan.WaysBy(f.sourcePort(e.plan), f.destinationPort(e.plan), e.nextHops)...)
+		return slices.Concat(e.plan.WaysBy(f.sourcePort(e.plan), f.destinationPort(e.plan), e.NextHops)...)
 	}
-	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.nextHops)
+	return paths.Follow(e.plan, f.Source, f.Destination, f.Ports, e.NextHops)
 }
 
 // CutOff describes the position at which a flow's packets, or its answers, cannot continue.
@@ -49,7 +49,7 @@ func (e *Engine) cutOff(source, destination topologies.NodeID, ports paths.Ports
 		return CutOff{Port: e.plan.Ports[to].Peer}, true
 	case e.plan.Moving():
 		ways := e.plan.WaysBy(from, to, func(sw, to int) []topologies.PortID {
-			return slices.DeleteFunc(e.nextHops(sw, to), func(id topologies.PortID) bool { return !e.LinkUp(int(id)) })
+			return slices.DeleteFunc(e.NextHops(sw, to), func(id topologies.PortID) bool { return !e.LinkUp(int(id)) })
 		})
 		last := ways[len(ways)-1]
 		if slices.ContainsFunc(last, func(id topologies.PortID) bool { return e.plan.PeerNode(id).ID == destination }) {
@@ -57,7 +57,7 @@ func (e *Engine) cutOff(source, destination topologies.NodeID, ports paths.Ports
 		}
 		return CutOff{Port: to, At: e.plan.PeerNode(last[0]).ID, NoRoute: true}, true
 	}
-	way := paths.Follow(e.plan, source, destination, ports, e.nextHops)
+	way := paths.Follow(e.plan, source, destination, ports, e.NextHops)
 	for _, id := range way {
 		if !e.LinkUp(int(id)) {
 			return CutOff{Port: id}, true
@@ -69,8 +69,8 @@ func (e *Engine) cutOff(source, destination topologies.NodeID, ports paths.Ports
 	return CutOff{}, false
 }
 
-// nextHops returns the ports from which the pipelines of the switch with index sw choose for the interface with index
+// NextHops returns the ports from which the pipelines of the switch with index sw choose for the interface with index
 // to.
-func (e *Engine) nextHops(sw, to int) (hops []topologies.PortID) {
+func (e *Engine) NextHops(sw, to int) (hops []topologies.PortID) {
 	return fill.NextHops(e.state, e.plan.Routes().Leaves, sw, to)
 }

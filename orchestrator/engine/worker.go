@@ -100,7 +100,8 @@ type fabric struct {
 	longest   int // longest frame that a NIC sends, in bytes
 	rerouted  bool
 	watchdogs watchdogs
-	replies   func(port int) // accepts frames that a host's kernel sent in reply to a delivered one; nil: not live
+	punt      func(port int, data []byte) bool // see Engine.Punt; nil: switches have no control plane of their own
+	replies   func(port int)                   // accepts frames that a host's kernel sent in reply to a delivered one; nil: not live
 	slowPath  slowPath
 	datagrams map[uint32]*Datagrams // programs' queue pairs of datagrams, by number
 }

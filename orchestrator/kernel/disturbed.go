@@ -59,6 +59,9 @@ func (p *programFrames) Disturbed() (all []Disturbance) {
 	_ = p.fabric.inHub(func() (err error) { downs, err = carrierDowns(); return err })
 	for i := range p.fabric.plan.Ports {
 		port := &p.fabric.plan.Ports[i]
+		if p.managed && p.fabric.plan.Nodes[port.Node].Kind == topologies.Switch {
+			continue
+		}
 		up, err := carrier(p.outside.rx, port.Name) // of the outer end
 		switch {
 		case errors.Is(err, unix.ENODEV):

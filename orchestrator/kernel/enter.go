@@ -36,6 +36,9 @@ type Location struct {
 	Environment []string
 	// Privileged gives programs all capabilities of root on the machine.
 	Privileged bool
+	// Routes lets programs that route run: they have CAP_SYS_ADMIN, which FRR's daemons demand, and may use it for nothing
+	// that reaches beyond the node.
+	Routes bool
 }
 
 // Files returns the location's file descriptors, in the order that LocationOf expects.
@@ -74,8 +77,11 @@ func RunIn(location Location, cmd *exec.Cmd, started func()) error {
 		defer restore()
 		if err = location.enter(); err == nil {
 			capabilities := nodeCapabilities
-			if location.Privileged {
+			switch {
+			case location.Privileged:
 				capabilities = pidns.AllCapabilities
+			case location.Routes:
+				capabilities |= pidns.CapabilitiesOf(unix.CAP_SYS_ADMIN)
 			}
 			if len(location.Environment) > 0 {
 				cmd.Env = append(cmd.Environ(), location.Environment...) // the last of a name counts

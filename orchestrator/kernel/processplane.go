@@ -80,6 +80,10 @@ func (p *ProcessPlane) CarriesPayload() bool { return true }
 // Unasked returns nil: the pipelines do nothing unless the engine requests it.
 func (p *ProcessPlane) Unasked() error { return nil }
 
+// ManageCarriers makes the carriers of switches' interfaces the fabric's own: changes of them, by Fabric.SetCarrier, do
+// not count as disturbances.
+func (p *ProcessPlane) ManageCarriers() { p.managed = true }
+
 // Process runs the pipelines, and sends frames for a host's programs into its interface.
 func (p *ProcessPlane) Process(in int, f *frame.Frame) error {
 	if err := p.Plane.Process(in, f); err != nil {

@@ -43,6 +43,7 @@ type programFrames struct {
 	outside *ring
 	downs   map[int32]uint32 // number of times that each interface had lost its carrier before any program ran
 	ups     *UpWatch         // restores hosts' routes
+	managed bool             // the fabric itself changes the carriers of switches' interfaces
 }
 
 // ProgramSlots sets the number of programs' frames that may wait in the ring.

@@ -240,6 +240,22 @@ func capabilitiesIn(t *testing.T, status, set string) Capabilities {
 	return p
 }
 
+// TestConfined: with CAP_SYS_ADMIN, but not all capabilities, a program and its children can do nothing of it that reaches
+// beyond the node.
+func TestConfined(t *testing.T) {
+	n := namespace(t)
+	var out bytes.Buffer
+	cmd := exec.Command("sh", "-c", `grep CapEff /proc/self/status; for c in "unshare -n" "unshare -U" "mount -t tmpfs x /mnt" \
+		"hostname other" "nsenter -t 1 -n"; do $c true 2>/dev/null && echo "$c"; done; (sleep 0; echo forked)`)
+	cmd.Stdout = &out
+	if err := with(n, CapabilitiesOf(unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN), cmd, cmd.Wait); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("CapEff:\t%016x\nforked\n", 1<<unix.CAP_SYS_ADMIN|1<<unix.CAP_NET_ADMIN); out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
 // TestMounts: mounts of programs do not propagate to the machine, their /proc is not the machine's, and their first
 // process has no network.
 func TestMounts(t *testing.T) {

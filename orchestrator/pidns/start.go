@@ -132,6 +132,9 @@ func become(args []string) {
 	if err == nil {
 		err = capabilities.limit()
 	}
+	if err == nil && capabilities.confined() {
+		err = confine()
+	}
 	if err != nil {
 		fail("capabilities", err)
 		return
