@@ -116,11 +116,8 @@ func (f *upFlags) register(c *cobra.Command) {
 	completeNothing(c, "name", "slowdown", "set", "seed")
 }
 
-func (f *upFlags) run(c *cobra.Command, args []string) error {
-	subject := defaultTopology
-	if len(args) > 0 {
-		subject = args[0]
-	}
+// check checks the flags. Routes by the kernel choose the wasm plane.
+func (f *upFlags) check(c *cobra.Command) error {
 	if err := notEmpty(c, "name"); err != nil {
 		return err
 	}
@@ -140,7 +137,15 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	case f.routing == live.RoutingKernel:
 		f.plane = plane.Wasm
 	}
-	if err := checkWeb(c, f.web); err != nil {
+	return checkWeb(c, f.web)
+}
+
+func (f *upFlags) run(c *cobra.Command, args []string) error {
+	subject := defaultTopology
+	if len(args) > 0 {
+		subject = args[0]
+	}
+	if err := f.check(c); err != nil {
 		return err
 	}
 	reread := func(sets []string) (*scenario.Scenario, error) {

@@ -31,7 +31,7 @@
 //     interfaces for programs), disturbed.go (interfaces that somebody has deleted, moved or taken down, and their
 //     routes once they are up again).
 //   - Programs on nodes: node.go (the namespaces of a node), enter.go (runs programs there), foreground.go (the
-//     terminal's foreground process group).
+//     terminal's foreground process group), controlplane.go (interfaces of a switch for its routing daemons).
 //   - Leftovers of ended processes: leftover.go, clean.go. process.go identifies processes.
 //   - The machine: machine.go (its kernel and limits), probe.go (its abilities), bare.go (the cost of a pass).
 //   - Errors of the bring-up: explain.go finds a remedy.
