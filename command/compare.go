@@ -26,10 +26,10 @@ import (
 
 type compareFlags struct {
 	compare.Subject
-	seeds, plane, format string
-	metrics              []string
-	margin               float64 // in percent
-	all, plot            bool
+	seeds, plane, format, worst string
+	metrics                     []string
+	margin                      float64 // in percent
+	all, plot                   bool
 }
 
 func newCompareCommand() *cobra.Command {
@@ -59,6 +59,7 @@ something worse with "git bisect run" (docs/compare.md).`,
   pausenet compare dcqcn ./mine.star incast dcon-burst --seeds 1..100
   pausenet compare host.ack_every=1 host.ack_every=4 incast --cc dcqcn
   pausenet compare dcqcn dcon --over dcon-figure-7b --metrics fct_mean,pauses
+  pausenet compare dcqcn hpcc --over family.yaml --seeds 1..1000
   pausenet compare ./new/pausenet ./old/pausenet incast --all -o json`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -73,12 +74,14 @@ something worse with "git bisect run" (docs/compare.md).`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.Over, "over", "", "compare in each scenario of this `folder`, or at each combination of a sweep's values")
+	flags.StringVar(&f.Over, "over", "", "compare in each scenario of a `folder`, at each combination of a sweep's values, in "+
+		"another scenario of a search's family under each seed, or in the scenarios of bench cc (cc)")
 	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..100, one for each round (default: the sweep's, or 1..40)")
 	flags.StringSliceVar(&f.metrics, "metrics", compare.DefaultMetrics, "`metrics` to compare, separated by commas, the "+
 		"decisive one first; METRIC:TAG covers only flows with the tag")
 	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and count as equal")
 	flags.BoolVar(&f.all, "all", false, "run all rounds, also after the first measure is decided")
+	flags.StringVar(&f.worst, "worst", "", "write the generated scenario of the worst case to this `file`")
 	flags.BoolVar(&f.plot, "plot", false, "also draw each pair's ratio in the first measure")
 	flags.StringVar(&f.Controller, "cc", "", "congestion controller or variant, by `name`, for sides that name none "+
 		"(default: the scenario's first)")
@@ -91,6 +94,7 @@ something worse with "git bisect run" (docs/compare.md).`,
 	completeList(c, "metrics", always(measure.MetricNames()))
 	completeWord(c, "cc", func(args []string) []string { return controllerWords(args[min(len(args), 2):]) })
 	completeNothing(c, "seeds", "margin", "jobs")
+	completeBy(c, "worst", cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveFilterFileExt))
 	return c
 }
 
@@ -156,7 +160,14 @@ func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error
 			return err
 		}
 	} else {
-		writeComparison(people(w), r, f.plot)
+		writeComparison(people(w), r, f.plot, f.worst)
+	}
+	if worst := r.Worst(); f.worst != "" && worst != nil {
+		if _, text, own := r.Commands(worst); text != "" && own == nil {
+			if err := os.WriteFile(f.worst, []byte(text), 0o644); err != nil {
+				return writeError(err)
+			}
+		}
 	}
 	lost := r.Lost()
 	switch {
@@ -172,7 +183,7 @@ func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error
 }
 
 // writeComparison prints a comparison for people.
-func writeComparison(w io.Writer, r *compare.Result, plot bool) {
+func writeComparison(w io.Writer, r *compare.Result, plot bool, file string) {
 	writeParagraph(w, "bold", r.Sentence)
 	fmt.Fprintln(w)
 	lines := [][]string{slices.Concat([]string{""}, comparedHead, []string{"p", "answer"})}
@@ -191,26 +202,43 @@ func writeComparison(w io.Writer, r *compare.Result, plot bool) {
 	if plot {
 		writeComparisonPlot(w, r)
 	}
-	rounds := count(r.Rounds, "seed")
-	if r.State == compare.Decided && r.Rounds < r.Most {
-		rounds = fmt.Sprintf("%d of %d seeds, which decide %s", r.Rounds, r.Most, r.Measures[0].Label)
-	}
 	fmt.Fprintln(w)
-	writeParagraph(w, "", fmt.Sprintf("  A: %s; B: %s; %s; %s", r.A, r.B, count(len(r.Scenarios), "scenario"), rounds))
+	writeParagraph(w, "", fmt.Sprintf("  A: %s; B: %s; %s", r.A, r.B, roundsText(r)))
 	for _, note := range r.Notes {
 		writeParagraph(w, "note", "  note: "+note)
 	}
-	if len(r.Measures) == 0 {
+	if worst := r.Worst(); worst != nil {
+		writeWorst(w, r, worst, file)
+	}
+}
+
+// roundsText returns how many scenarios and seeds a comparison took: "6 scenarios; 8 of 40 seeds, which decide FCT p99".
+// In a family each seed is another scenario.
+func roundsText(r *compare.Result) string {
+	scenarios, unit, of := count(len(r.Scenarios), "scenario")+"; ", "seed", ""
+	if r.Family && len(r.Scenarios) == 1 {
+		scenarios, unit, of = "", "scenario", " of a family"
+	}
+	if r.State == compare.Decided && r.Rounds < r.Most {
+		return fmt.Sprintf("%s%d of %s%s, which decide %s", scenarios, r.Rounds, count(r.Most, unit), of, r.Measures[0].Label)
+	}
+	return scenarios + count(r.Rounds, unit) + of
+}
+
+// writeWorst prints the command of the worst case. A generated scenario is in the file, if the user wants it.
+func writeWorst(w io.Writer, r *compare.Result, worst *compare.Extreme, file string) {
+	commands, text, err := r.Commands(worst)
+	switch {
+	case err != nil || text != "" && file == "":
+		writeParagraph(w, "", "  worst case: add --worst FILE.yaml to write its scenario")
 		return
-	}
-	worst := r.Measures[0].WorstA
-	if r.Measures[0].Answer == compare.Worse {
-		worst = r.Measures[0].WorstB
-	}
-	if worst != nil {
-		for _, command := range joinedRuns(r.Commands(worst)) {
-			writeParagraph(w, "", "  worst case: "+command)
+	case text != "":
+		for side := range commands {
+			commands[side][2] = file
 		}
+	}
+	for _, command := range joinedRuns(commands) {
+		writeParagraph(w, "", "  worst case: "+command)
 	}
 }
 

@@ -142,7 +142,7 @@ var mayImport = map[string][]string{
 	"experiments/analysis/paired": {},
 	"experiments/compare": {
 		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/runner", "experiments/sweep",
-		"experiments/analysis/paired", "orchestrator/engine/plane",
+		"experiments/analysis/paired", "experiments/ccbench", "experiments/search", "orchestrator/engine/plane",
 	},
 	"experiments/jsonschema": {
 		"experiments/lab", "experiments/scenario", "experiments/sweep", "topologies", "switchagent", "settings",

@@ -22,12 +22,15 @@ import (
 type Run struct {
 	Make    func(ctx context.Context, seed uint64) (*measure.Summary, error)
 	Command func(seed uint64) []string
+	// Text generates the scenario's file, which Command needs; nil: the scenario is a built-in or a user's file.
+	Text func(seed uint64) (string, error)
 }
 
 // Case describes a scenario under both sides.
 type Case struct {
-	Name string
-	Runs [2]Run
+	Name   string
+	Runs   [2]Run
+	Family bool // each seed draws another scenario
 }
 
 // Comparison describes a comparison: a round runs a pair of each case under one seed.

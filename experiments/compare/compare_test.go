@@ -44,7 +44,7 @@ func seeds(n int) (all []uint64) {
 // comparison returns a comparison of fakes in one scenario over n seeds.
 func comparison(a, b Run, n int) *Comparison {
 	return &Comparison{
-		A: "a", B: "b", Cases: []Case{{"one", [2]Run{a, b}}}, Seeds: seeds(n), Jobs: 2,
+		A: "a", B: "b", Cases: []Case{{Name: "one", Runs: [2]Run{a, b}}}, Seeds: seeds(n), Jobs: 2,
 		Metrics: measure.MetricsNamed([]string{"fct_p99"}),
 	}
 }
@@ -70,7 +70,7 @@ func TestSentence(t *testing.T) {
 		if i == 417 {
 			v = 2.1
 		}
-		c.Cases = append(c.Cases, Case{fmt.Sprint("scenario ", i), [2]Run{of(v), of(1)}})
+		c.Cases = append(c.Cases, Case{Name: fmt.Sprint("scenario ", i), Runs: [2]Run{of(v), of(1)}})
 	}
 	// 417 mod 100 is below 83: one scenario fewer is better.
 	if got, want := run(t, c).Sentence, "dcqcn is better than hpcc in FCT p99 in 83 % of 1000 pairs (95 % interval 80 to 85); worst "+
@@ -86,8 +86,8 @@ func TestSentence(t *testing.T) {
 		!slices.Equal(r.Lost(), []string{"FCT p99"}) {
 		t.Errorf("swapped: %s, lost %q", r.Sentence, r.Lost())
 	}
-	if got := r.Commands(r.Measures[0].WorstB); got[0][2] != "3" {
-		t.Errorf("%q", got)
+	if got, text, err := r.Commands(r.Measures[0].WorstB); got[0][2] != "3" || text != "" || err != nil {
+		t.Errorf("%q, %q, %v", got, text, err)
 	}
 	// By hand: 8 of 8 are 20 times as likely under a uniform mixture, 1/9, as under (1/180)^(1/8) = 0.523.
 	r = run(t, comparison(of(1), of(2), 40))

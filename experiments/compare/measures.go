@@ -63,7 +63,8 @@ type Result struct {
 	B         string    `json:"b"`
 	State     State     `json:"state"`
 	Scenarios []string  `json:"scenarios"`
-	Rounds    int       `json:"rounds"` // evaluated ones: a pair of each scenario under one seed
+	Family    bool      `json:"family,omitempty"` // each seed draws another scenario
+	Rounds    int       `json:"rounds"`           // evaluated ones: a pair of each scenario under one seed
 	Most      int       `json:"most_rounds"`
 	Pairs     int       `json:"pairs"`           // without pairs of two broken runs
 	Identical int       `json:"identical_pairs"` // pairs whose runs are equal frame by frame
@@ -72,7 +73,7 @@ type Result struct {
 	Broken    []string  `json:"broken"` // runs whose verdict is FAIL, which lose their pairs
 	Runs      []Pair    `json:"runs"`
 
-	commands func(scenario string, seed uint64) [2][]string
+	cases map[string]*Case
 }
 
 // Measure holds the result in one metric. Intervals cover with a probability of 95 %. An end that the pairs do not bound
@@ -302,16 +303,11 @@ func (e *evaluation) decided() bool {
 func (e *evaluation) result() *Result {
 	r := &e.out
 	r.A, r.B, r.State, r.Rounds, r.Most = e.A, e.B, e.stopped, e.rounds, len(e.Seeds)
-	cases := map[string]*Case{}
+	r.cases = map[string]*Case{}
 	for i := range e.Cases {
 		r.Scenarios = append(r.Scenarios, e.Cases[i].Name)
-		cases[e.Cases[i].Name] = &e.Cases[i]
-	}
-	r.commands = func(scenario string, seed uint64) (all [2][]string) {
-		for side := range all {
-			all[side] = cases[scenario].Runs[side].Command(seed)
-		}
-		return all
+		r.cases[e.Cases[i].Name] = &e.Cases[i]
+		r.Family = r.Family || e.Cases[i].Family
 	}
 	adjusted := e.adjusted()
 	for i, m := range e.Metrics {

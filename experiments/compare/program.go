@@ -33,7 +33,7 @@ func (s *Subject) program(path string, from source) Run {
 	}
 	return Run{
 		Make: func(ctx context.Context, seed uint64) (*measure.Summary, error) {
-			sum, err := runProgram(ctx, s.command(run, from, s.Controller, seed))
+			sum, err := s.runProgram(ctx, run, from, seed)
 			switch {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
@@ -43,16 +43,25 @@ func (s *Subject) program(path string, from source) Run {
 			return sum, nil
 		},
 		Command: func(seed uint64) []string { return s.command(run, from, s.Controller, seed) },
+		Text:    from.text,
 	}
 }
 
 // runProgram runs another build for one run, in a folder of its own, and returns the run's summary.
-func runProgram(ctx context.Context, args []string) (*measure.Summary, error) {
+func (s *Subject) runProgram(ctx context.Context, program string, from source, seed uint64) (*measure.Summary, error) {
 	folder, err := os.MkdirTemp("", "pausenet-compare-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
+	if from.text != nil {
+		text, err := from.text(seed)
+		from.path = filepath.Join(folder, filepath.Base(from.path))
+		if err = errors.Join(err, os.WriteFile(from.path, []byte(text), 0o600)); err != nil {
+			return nil, err
+		}
+	}
+	args := s.command(program, from, s.Controller, seed)
 	var out, errs bytes.Buffer
 	c := exec.CommandContext(ctx, args[0], append(args[1:], "--out", folder, "-o", "json")...)
 	c.Stdout, c.Stderr = &out, &errs

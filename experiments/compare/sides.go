@@ -13,12 +13,15 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/controllerfile"
+	"github.com/pausenet/pausenet/experiments/ccbench"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/search"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/workers"
+	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
@@ -28,9 +31,11 @@ var DefaultScenarios = []string{"incast", "dcon-burst", "tcd-victims", "rccc-inc
 
 // Subject holds what a user compares, as given on the command line.
 type Subject struct {
-	A, B       string
-	Scenarios  []string // built-ins' names or files' paths
-	Over       string   // a folder of scenarios, or a sweep, whose combinations of values are scenarios
+	A, B      string
+	Scenarios []string // built-ins' names or files' paths
+	// Over names a folder of scenarios, a sweep, whose combinations of values are scenarios, a family of package search,
+	// which has another scenario under each seed, or Bench.
+	Over       string
 	Controller string   // for sides that name none; empty: the scenario's first
 	Sets       []string // of both sides
 	Quick      bool
@@ -105,7 +110,25 @@ type source struct {
 	name string // within the comparison
 	path string
 	sets []string
+	text func(seed uint64) (string, error) // generates the scenario; nil: it has the path
+
+	family bool // text differs from seed to seed
 }
+
+// read reads the scenario of a seed.
+func (f *source) read(reading scenario.Reading, seed uint64) (*scenario.Scenario, error) {
+	if f.text == nil {
+		return reading.Load(f.path)
+	}
+	text, err := f.text(seed)
+	if err != nil {
+		return nil, err
+	}
+	return reading.Parse(f.path, []byte(text))
+}
+
+// Bench is the name under which Subject.Over has the public scenarios of bench cc.
+const Bench = "cc"
 
 // Cases returns the cases of the subject, and the seeds. Each error is a user's mistake.
 func (s *Subject) Cases() ([]Case, []uint64, error) {
@@ -139,7 +162,7 @@ func (s *Subject) Cases() ([]Case, []uint64, error) {
 	}
 	cases := make([]Case, len(sources))
 	for i := range sources {
-		cases[i].Name = sources[i].name
+		cases[i].Name, cases[i].Family = sources[i].name, sources[i].family
 		for k, of := range []side{a, b} {
 			if cases[i].Runs[k], err = s.run(of, sources[i], seeds[0]); err != nil {
 				return nil, nil, err // other scenarios would repeat most mistakes
@@ -210,6 +233,21 @@ func (s *Subject) over() (all []source, seeds []uint64, err error) {
 		}
 		return all, nil, nil
 	}
+	if s.Over == Bench {
+		for _, d := range ccbench.Generate(ccbench.PublicSeed) {
+			text := d.Text
+			all = append(all, source{
+				name: d.Name, path: d.Name + ".yaml", sets: s.Sets, text: func(uint64) (string, error) { return text, nil },
+			})
+		}
+		return all, nil, nil
+	}
+	if family, err := readFamily(s.Over); family != nil || err != nil {
+		if err != nil {
+			return nil, nil, fmt.Errorf("--over: %w", err)
+		}
+		return []source{{name: family.Name, path: family.File, sets: s.Sets, text: family.Member, family: true}}, nil, nil
+	}
 	swept, err := sweep.Load(s.Over)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--over: %w", err)
@@ -233,6 +271,18 @@ func (s *Subject) over() (all []source, seeds []uint64, err error) {
 	return all, seeds, nil
 }
 
+// readFamily reads a family of package search; nil: the file is none.
+func readFamily(path string) (*search.Family, error) {
+	if !isYAML(path) {
+		return nil, nil
+	}
+	filename, data, err := scenario.ReadSpec(path)
+	if err != nil || !new(yamlspec.Report).Parse("", data).Has("search") {
+		return nil, nil // sweep.Load reports what is wrong
+	}
+	return search.Parse(filename, data)
+}
+
 // run returns how to run a scenario with a side.
 func (s *Subject) run(of side, from source, seed uint64) (Run, error) {
 	controller := s.Controller
@@ -247,7 +297,7 @@ func (s *Subject) run(of side, from source, seed uint64) (Run, error) {
 		return s.program(of.text, from), nil
 	}
 	reading := scenario.Reading{Memory: s.Memory, Quick: s.Quick, Sets: from.sets, Controllers: []string{controller}}
-	loaded, err := reading.Load(from.path)
+	loaded, err := from.read(reading, seed)
 	if err != nil {
 		return Run{}, err
 	}
@@ -264,11 +314,17 @@ func (s *Subject) run(of side, from source, seed uint64) (Run, error) {
 	o := runner.Options{Controller: names[0], Plane: s.Plane, Processors: workers.Share(0, s.Jobs)}
 	return Run{
 		Make: func(ctx context.Context, seed uint64) (*measure.Summary, error) {
-			own := o
-			own.Seed = seed
-			return runner.Watch(ctx, loaded, own, runner.Watching{})
+			own, s := o, loaded
+			if own.Seed = seed; from.text != nil {
+				var err error
+				if s, err = from.read(reading, seed); err != nil {
+					return nil, err
+				}
+			}
+			return runner.Watch(ctx, s, own, runner.Watching{})
 		},
 		Command: func(seed uint64) []string { return s.command("pausenet", from, cmp.Or(controller, names[0]), seed) },
+		Text:    from.text,
 	}, nil
 }
 

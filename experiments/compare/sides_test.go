@@ -61,7 +61,8 @@ func TestPrograms(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	want := own + " run incast --seed 2 --cc hpcc --set a=1 --quick"
-	if got := strings.Join(r.Commands(&Extreme{Scenario: "incast", Seed: 2})[0], " "); got != want {
+	commands, _, _ := r.Commands(&Extreme{Scenario: "incast", Seed: 2})
+	if got := strings.Join(commands[0], " "); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	s.Scenarios = []string{"unknown"}
@@ -160,6 +161,37 @@ func TestOver(t *testing.T) {
 		if got := strings.Join(cases[0].Runs[1].Command(7), " "); !strings.HasSuffix(got, " --set host.ack_every=4 --set host.ack_every=2") {
 			t.Errorf("%s: %s", c.over, got)
 		}
+	}
+}
+
+// TestGenerated compares over a family, which has another scenario under each seed, and over those of bench cc.
+func TestGenerated(t *testing.T) {
+	s := Subject{A: "threshold", B: "ternary", Over: "../../examples/search/tcd.yaml", Jobs: 1}
+	cases, _, err := s.Cases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]bool{}
+	for seed := range uint64(5) {
+		text, err := cases[0].Runs[0].Text(seed)
+		if other, _ := cases[0].Runs[1].Text(seed); err != nil || text != other {
+			t.Errorf("seed %d: the sides differ: %v", seed, err)
+		}
+		texts[text] = true
+	}
+	if len(cases) != 1 || len(texts) != 5 || !cases[0].Family {
+		t.Errorf("%d cases, %d scenarios under five seeds", len(cases), len(texts))
+	}
+	sum, err := cases[0].Runs[1].Make(t.Context(), 3)
+	if err != nil || sum.Controller != "ternary" || sum.Flows.Count < 2 {
+		t.Errorf("got %+v, %v", sum, err)
+	}
+	if s.Over = Bench; testing.Short() {
+		return
+	}
+	s.A, s.B = "dcqcn", "dcqcn"
+	if cases, _, err = s.Cases(); err != nil || len(cases) < 50 {
+		t.Errorf("%d cases, %v", len(cases), err)
 	}
 }
 

@@ -127,6 +127,26 @@ func allOf(n int) string {
 	return fmt.Sprintf("all %d pairs are", n)
 }
 
-// Commands returns the commands that repeat both runs of a pair, without the program's name in front unless it is
-// another build: one command if it can make both.
-func (r *Result) Commands(w *Extreme) [2][]string { return r.commands(w.Scenario, w.Seed) }
+// Commands returns the commands that repeat both runs of a pair, with the program in front. They name the file with a
+// generated scenario, whose text is the second result; empty: the scenario is a built-in or a user's file.
+func (r *Result) Commands(w *Extreme) (all [2][]string, text string, err error) {
+	c := r.cases[w.Scenario]
+	for side := range all {
+		all[side] = c.Runs[side].Command(w.Seed)
+	}
+	if c.Runs[0].Text != nil {
+		text, err = c.Runs[0].Text(w.Seed)
+	}
+	return all, text, err
+}
+
+// Worst returns the pair that speaks most against the better side in the first metric; nil if none does.
+func (r *Result) Worst() *Extreme {
+	switch {
+	case len(r.Measures) == 0:
+		return nil
+	case r.Measures[0].Answer == Worse:
+		return r.Measures[0].WorstB
+	}
+	return r.Measures[0].WorstA
+}

@@ -28,6 +28,17 @@ type fault struct {
 	link, at string
 }
 
+// Member returns the n-th random scenario of the family. Combinations that no scenario may be are drawn again.
+func (f *Family) Member(n uint64) (text string, err error) {
+	for attempt := range uint64(20) {
+		text = f.text(f.draw(explore.NewRandom(f.Seed+attempt<<32, n)))
+		if _, err = (scenario.Reading{}).Parse(f.File, []byte(text)); err == nil {
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("scenario %d of the family: %w", n, err)
+}
+
 // text returns the scenario.
 func (f *Family) text(c *candidate) string {
 	flows := make([]string, len(c.flows))
