@@ -91,15 +91,19 @@ func writeTuning(w io.Writer, t *tune.Tuning, r *tune.Result) {
 	h := &r.HoldOut
 	fmt.Fprintf(w, "\nhold-out, seeds %s: %.3f times; better in %d of %d pairs (sign test: p = %.2g); worst pair %.3f times\n",
 		seedText(t.HoldOut), h.Ratio, h.Better, h.Compared, h.P, h.Worst)
+	for _, c := range h.Scenarios {
+		if len(h.Scenarios) > 1 {
+			fmt.Fprintf(w, "  %s: %.3f times; better in %d of %d pairs\n", c.Scenario, c.Ratio, c.Better, c.Compared)
+		}
+	}
 	fmt.Fprintf(w, "hold-out runs that exceed a limit: %d of the tuned values, %d of the file's own\n", h.Broken, h.OwnBroken)
 	if len(r.TradeOff) > 0 {
-		fmt.Fprintln(w)
-		lines := [][]string{{t.TradeOff.Name, t.Metric.Name, "settings"}}
+		fmt.Fprintf(w, "\ntrade-off, means over the training seeds:\n")
 		for i := range r.TradeOff {
 			objective, against := t.Texts(&r.TradeOff[i])
-			lines = append(lines, []string{against, objective, settingsText(r.TradeOff[i].Settings)})
+			fmt.Fprintf(w, "  %s %s, %s %s: %s\n", t.TradeOff.Name, against, t.Metric.Name, objective,
+				settingsText(r.TradeOff[i].Settings))
 		}
-		writeColumns(w, lines, 0)
 	}
 	fmt.Fprintf(w, "\n  %s\n", r.Command)
 	for _, file := range r.Files {

@@ -92,8 +92,8 @@ func Blanked(data []byte, root *yamlspec.Value) []byte {
 func (t *Template) Value(path string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.root.Paths(path)) == 0 {
-		return ""
+	if v := t.root.At(path); v.Path() == path {
+		return v.Flow()
 	}
-	return t.root.At(path).Flow()
+	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -150,6 +151,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestOfItself checks that a controller compared with itself has no case, whatever the threshold.
 func TestOfItself(t *testing.T) {
+	testenv.WholeScenario(t)
 	for _, objective := range []string{
 		"{metric: fct_mean, under: dcqcn, against: dcqcn, as: ratio, at_least: 1}",
 		"{metric: fct_mean, under: dcqcn, against: dcqcn, as: difference, at_least: 0ns}",

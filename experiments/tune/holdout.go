@@ -4,25 +4,48 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/explore"
 )
 
 // HoldOut compares the tuned values with the file's own in runs that took no part in the tuning.
 type HoldOut struct {
-	Pairs []Pair `json:"pairs"`
+	Comparison
+	// Scenarios holds the comparison in each scenario, the tuned one first.
+	Scenarios []Comparison `json:"scenarios"`
+	Broken    int          `json:"breaks_limits"`     // runs of the tuned values that exceed a limit
+	OwnBroken int          `json:"own_breaks_limits"` // runs of the file's own values that do
+	Pairs     []Pair       `json:"pairs"`
+}
+
+// Comparison compares the tuned values with the file's own in one or several scenarios.
+type Comparison struct {
+	Scenario string `json:"scenario,omitempty"` // empty: all
 	// Better counts the pairs in which the tuned values are better, of Compared with a result of both.
 	Better   int `json:"better"`
 	Compared int `json:"compared"`
 	// Ratio holds the geometric mean of the objective over that of the file's own values; Worst the ratio of the worst
-	// pair.
+	// pair. Both are 0 without a pair.
 	Ratio float64 `json:"ratio"`
 	Worst float64 `json:"worst_ratio"`
 	// P holds the probability that chance alone makes either side win so many pairs: a two-sided sign test.
-	P      float64 `json:"p_sign_test"`
-	Broken int     `json:"breaks_limits"` // runs of the tuned values that exceed a limit
-	// OwnBroken counts those of the file's own values.
-	OwnBroken int `json:"own_breaks_limits"`
+	P float64 `json:"p_sign_test"`
+}
+
+// compare returns the comparison of pairs with these gains.
+func (t *Tuning) compare(scenario string, gains []float64) Comparison {
+	c := Comparison{Scenario: scenario, Compared: len(gains)}
+	sum, worst := 0.0, math.Inf(-1)
+	for _, gain := range gains {
+		c.Better += truth(gain < 0)
+		sum, worst = sum+gain, max(worst, gain)
+	}
+	if len(gains) > 0 {
+		c.Ratio, c.Worst = t.ratio(sum/float64(len(gains))), t.ratio(worst)
+	}
+	c.P = signTest(c.Better, c.Compared)
+	return c
 }
 
 // Pair is a scenario under one seed, with both values of the objective. A value is null if the run has none.
@@ -55,7 +78,7 @@ func (s *tuning) holdOut(ctx context.Context, best *candidate) (HoldOut, error) 
 	if err != nil {
 		return h, err
 	}
-	sum, worst := 0.0, math.Inf(-1)
+	gains := make([][]float64, len(scenarios))
 	for i, both := range outcomes {
 		name := scenarios[i/len(s.HoldOut)].name
 		for _, o := range []*explore.Outcome{both.own, both.tuned} {
@@ -70,15 +93,13 @@ func (s *tuning) holdOut(ctx context.Context, best *candidate) (HoldOut, error) 
 		if !(own > 0 && tuned > 0) || both.tuned.Completed != both.own.Completed {
 			continue
 		}
-		gain := s.gain(tuned, own)
-		h.Compared++
-		h.Better += truth(gain < 0)
-		sum, worst = sum+gain, max(worst, gain)
+		k := i / len(s.HoldOut)
+		gains[k] = append(gains[k], s.gain(tuned, own))
 	}
-	if h.Compared > 0 {
-		h.Ratio, h.Worst = s.ratio(sum/float64(h.Compared)), s.ratio(worst)
+	h.Comparison = s.compare("", slices.Concat(gains...))
+	for k := range scenarios {
+		h.Scenarios = append(h.Scenarios, s.compare(scenarios[k].name, gains[k]))
 	}
-	h.P = signTest(h.Better, h.Compared)
 	return h, nil
 }
 

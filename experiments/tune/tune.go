@@ -21,7 +21,7 @@ const generation = 8
 const elite = 4
 
 // mostRounds limits how often the neighbours of the best are tried.
-const mostRounds = 4
+const mostRounds = 6
 
 // Options holds what does not change the result.
 type Options struct {
@@ -257,10 +257,13 @@ type neighbour struct {
 	*candidate
 }
 
-// polish moves to a better neighbour of the best candidate while there is one. It returns the best, and its neighbours.
+// polish moves to a better neighbour of the best candidate while there is one, and gives parameters without effect the
+// file's own values. It returns the best, and its neighbours.
 func (s *tuning) polish(ctx context.Context) (best *candidate, near []neighbour, err error) {
+	best = s.best()
+	last := best
 	for range mostRounds {
-		best, near = s.best(), nil
+		near = nil
 		var values [][]string
 		for i := range s.vary {
 			changed := func(v string, own bool) {
@@ -283,11 +286,19 @@ func (s *tuning) polish(ctx context.Context) (best *candidate, near []neighbour,
 		for i := range near {
 			near[i].candidate = s.all[first+i]
 		}
-		if s.best() == best {
-			break
+		next := best
+		for i := range near {
+			better := compare(near[i].candidate, next)
+			if better < 0 || better == 0 && near[i].own && next == best {
+				next = near[i].candidate
+			}
 		}
+		if next == best {
+			return best, near, nil
+		}
+		last, best = best, next
 	}
-	return best, near, nil
+	return last, near, nil // whose neighbours these are
 }
 
 // describe tells how good a candidate is.

@@ -14,6 +14,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -121,6 +122,7 @@ func TestTune(t *testing.T) {
 
 // TestLimits checks that a limit keeps out what the objective alone would choose.
 func TestLimits(t *testing.T) {
+	testenv.WholeScenario(t)
 	free, _ := run(t, small, t.TempDir(), 2)
 	if free.TradeOff[len(free.TradeOff)-1].Against < 20_000 {
 		t.Fatalf("the best has a queue of %v bytes: the limit would exclude nothing", free.TradeOff)
