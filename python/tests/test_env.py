@@ -1,5 +1,8 @@
 """Environments for reinforcement learning."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -87,3 +90,19 @@ def test_mistakes():
     env = Env("incast", set=SMALL)
     with pytest.raises(pausenet.Error, match="without a reset"):
         env.step(np.zeros(4))
+
+
+def test_gymnasium(tmp_path):
+    """With gymnasium, the classes are its own. This is a stand-in with the names that env.py uses."""
+    for name, text in {
+            "gymnasium/__init__.py": "from gymnasium import spaces, vector\nclass Env: pass\n",
+            "gymnasium/spaces.py": "class Box:\n    def __init__(self, low, high, shape): self.shape = shape\n",
+            "gymnasium/vector.py": "class VectorEnv: pass\nclass AutoresetMode: NEXT_STEP = 'next'\n"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    code = (f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+            "import gymnasium; from pausenet.env import Env, VectorEnv\n"
+            "assert issubclass(Env, gymnasium.Env) and issubclass(VectorEnv, gymnasium.vector.VectorEnv)\n"
+            "assert VectorEnv.metadata['autoreset_mode'] == 'next'\n"
+            "assert type(Env('incast').action_space) is gymnasium.spaces.Box\n")
+    subprocess.run([sys.executable, "-c", code], check=True)
