@@ -82,6 +82,7 @@ something worse with "git bisect run" (docs/compare.md).`,
 	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and count as equal")
 	flags.BoolVar(&f.all, "all", false, "run all rounds, also after the first measure is decided")
 	flags.StringVar(&f.worst, "worst", "", "write the generated scenario of the worst case to this `file`")
+	flags.BoolVar(&f.NoPrograms, "no-programs", false, "refuse programs as A and B, for callers that must not start any")
 	flags.BoolVar(&f.plot, "plot", false, "also draw each pair's ratio in the first measure")
 	flags.StringVar(&f.Controller, "cc", "", "congestion controller or variant, by `name`, for sides that name none "+
 		"(default: the scenario's first)")

@@ -32,6 +32,15 @@ func modelTools() []mcpserver.Tool {
 	files.Name, files.Many, files.About = "scenarios", true, "names of built-in scenarios or of files"
 	checked := files
 	checked.Name, checked.About = "names", "names of files: scenarios, topologies or sweeps"
+	side := mcpserver.Argument{
+		Name: "a", Required: true, About: "a controller, a setting path=value, a scenario, or the name of one of files",
+	}
+	other := side
+	other.Name, other.About = "b", "the alternative, of the same kind"
+	optional := files
+	optional.Required = false
+	family := file
+	family.Name, family.About = "family", "a file with a section search or tune, or the name of one of files"
 	return []mcpserver.Tool{
 		{
 			Command: "run", Arguments: []mcpserver.Argument{files}, Files: true, Writes: true, Result: []runView{},
@@ -52,6 +61,19 @@ func modelTools() []mcpserver.Tool {
 			Command: "bound", Arguments: []mcpserver.Argument{file}, Files: true, Result: bound.Bound{},
 			Flags: []string{"seed", "set", "quick"},
 			About: "Compare a controller's results with it to see what is left to gain.",
+		},
+		{
+			Command: "compare", Arguments: []mcpserver.Argument{side, other, optional}, Files: true,
+			Flags: []string{"seeds", "metrics", "margin", "all", "cc", "set", "quick"}, Always: []string{"--no-programs"},
+			About: "Each seed is a pair of runs. An exit code of 1 says that a is significantly worse in a measure. Docs page: compare.",
+		},
+		{
+			Command: "search", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true,
+			About: "The section search of a scenario's file says what may vary and what to look for. Docs page: search.",
+		},
+		{
+			Command: "tune", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true,
+			About: "The section tune of a scenario's file says what may vary, what to improve, and the limits. Docs page: tune.",
 		},
 		{
 			Command: "validate", Arguments: []mcpserver.Argument{checked}, Files: true, Result: []validated{},
@@ -106,8 +128,8 @@ func newMCPCommand() *cobra.Command {
 		Short: "Offer commands as tools to language models, by MCP",
 		Long: `Serve the Model Context Protocol on standard input and output, for clients
 that start their servers as programs. The client's language model gets tools
-(run, why, bound, validate, list, show, schema, docs), and as resources the
-documentation and the built-in scenarios.
+(run, why, bound, compare, search, tune, validate, list, show, schema, docs),
+and as resources the documentation and the built-in scenarios.
 
 Each call runs in a process of its own, which ends with the call. Files that a
 model sends, and results, are written below --folder.`,

@@ -106,6 +106,13 @@ func TestModelTools(t *testing.T) {
 			0, `"folder":"results/m/none"`,
 		},
 		{"why", map[string]any{"folder": "results/m/none", "flow": "one"}, 0, `"tag":"one"`},
+		{
+			"compare", map[string]any{"a": "none", "b": "dcqcn", "scenarios": []string{"m.yaml"}, "seeds": "1..2", "metrics": "fct_mean"},
+			0, `"identical_pairs"`,
+		},
+		{"compare", map[string]any{"a": "/bin/true", "b": "/bin/false"}, 2, "/bin/true is a program, which may not run here"},
+		{"search", map[string]any{"family": "m.yaml"}, 2, "search"},
+		{"tune", map[string]any{"family": "m.yaml"}, 2, "tune"},
 		{"run", map[string]any{"scenarios": []string{"incost"}}, 2, `did you mean \"incast\"`},
 	} {
 		reply, text := callTool(t, client, c.tool, c.arguments)

@@ -43,6 +43,7 @@ type Subject struct {
 	Memory     int64    // as in scenario.Reading
 	Plane      plane.Opener
 	Jobs       int
+	NoPrograms bool // refuse programs as sides
 }
 
 // defaultSeeds is the number of seeds of a comparison that names none.
@@ -136,6 +137,12 @@ func (s *Subject) Cases() ([]Case, []uint64, error) {
 	b, errB := parseSide(s.B)
 	if err = errors.Join(err, errB); err != nil {
 		return nil, nil, err
+	}
+	for _, of := range []side{a, b} {
+		if of.kind == ofProgram && s.NoPrograms {
+			return nil, nil, fmt.Errorf("%s is a program, which may not run here (compare controllers, settings or scenarios)",
+				of.text)
+		}
 	}
 	for _, kind := range []kind{ofProgram, ofScenario} {
 		if (a.kind == kind) != (b.kind == kind) {
