@@ -102,3 +102,31 @@ func TestMerge(t *testing.T) {
 		t.Errorf("other ports are accepted: %+v, %v", r, err)
 	}
 }
+
+// TestSharedPool checks that a shared headroom pool for one group is enough for eight, and not for nine.
+func TestSharedPool(t *testing.T) {
+	for ports, want := range map[int]int{8: 0, 9: 1} {
+		tables := map[string]string{}
+		for i := range ports {
+			tables["PORT"] += fmt.Sprintf(`"E%d": {"speed": "100000"},`, i)
+			tables["PORT_QOS_MAP"] += fmt.Sprintf(`"E%d": {"pfc_enable": "3", "dscp_to_tc_map": "A"},`, i)
+			tables["BUFFER_PG"] += fmt.Sprintf(`"E%d|3": {"profile": "p"},`, i)
+			tables["QUEUE"] += fmt.Sprintf(`"E%d|3": {"wred_profile": "w"},`, i)
+			tables["PFC_WD"] += fmt.Sprintf(`"E%d": {"detection_time": "200", "restoration_time": "200"},`, i)
+		}
+		text := edges
+		for name, rows := range tables {
+			start := strings.Index(text, `"`+name+`": {`) + len(name) + 5
+			end := start + strings.Index(text[start:], "}},\n") + 1
+			if name == "PFC_WD" {
+				end = len(text) - 2
+			}
+			text = text[:start] + strings.TrimSuffix(rows, ",") + text[end:]
+		}
+		text = strings.Replace(text, `"3000000"`, `"9000000", "xoff": "48121"`, 1)
+		r, err := Audit(files("s/config_db.json", text), Assumptions{})
+		if err != nil || len(r.Findings) != want || want > 0 && r.Findings[0].Rule != "headroom-pool" {
+			t.Errorf("%d ports: %+v, %v", ports, r, err)
+		}
+	}
+}

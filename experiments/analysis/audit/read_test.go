@@ -17,7 +17,8 @@ func files(pairs ...string) (list []File) {
 func TestReaders(t *testing.T) {
 	const port = `"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}}, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m"}}`
 	f, ignored, err := Read(files(
-		"fabric/pg_profile_lookup.ini", "# speed cable size xon xoff threshold xon_offset\n100000 40m 4608 4608 160000 -1 9216\n",
+		"fabric/pg_profile_lookup.ini", "# speed cable size xon xoff threshold xon_offset\n100000 40m 4608 4608 160000 -1 9216\n"+
+			"100000 300m 4608 4608 200000 -1 9216\n",
 		"fabric/leaf0/config_db.json", `{"DEVICE_METADATA": {"localhost": {"hostname": "tor", "type": "ToRRouter"}}, `+port+`}`,
 		"fabric/leaf0/port_config.ini", "# name lanes alias index speed fec\nEthernet0 1,2 Eth1 1 100000 rs\n",
 		"fabric/leaf0/lldp.json", `{"lldp": {"interface": {"Ethernet0": {"chassis": {"h0": {"mgmt-ip": "1.1.1.1"}},
