@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/observe"
@@ -62,9 +63,8 @@ type Machine struct {
 	Jobs       int
 	// Scratch names a folder for the files of a run whose cause is wanted. The machine creates it when needed.
 	Scratch string
-	// Ran, if set, is called after each run, also from several goroutines at once.
-	Ran func()
 
+	flight  singleflight.Group // by key
 	slots   chan struct{}
 	runs    atomic.Int64
 	started time.Duration // processor time of the process before
@@ -90,27 +90,30 @@ func (m *Machine) Each(ctx context.Context, n int, f func(ctx context.Context, i
 	return group.Wait()
 }
 
-// Run returns the outcome of a task. An error means that the search cannot continue.
+// Run returns the outcome of a task. An error means that the search cannot continue. Calls for equal tasks share a run.
 func (m *Machine) Run(ctx context.Context, t Task) (*Outcome, error) {
 	key := t.key()
-	if o := m.Journal.find(key); o != nil {
-		return o, nil
-	}
-	select {
-	case m.slots <- struct{}{}:
-		defer func() { <-m.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	o, err := m.run(ctx, t)
+	o, err, _ := m.flight.Do(key, func() (any, error) {
+		if o := m.Journal.find(key); o != nil {
+			return o, nil
+		}
+		select {
+		case m.slots <- struct{}{}:
+			defer func() { <-m.slots }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		o, err := m.run(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		m.runs.Add(1)
+		return o, m.Journal.keep(key, o)
+	})
 	if err != nil {
 		return nil, err
 	}
-	m.runs.Add(1)
-	if m.Ran != nil {
-		m.Ran()
-	}
-	return o, m.Journal.keep(key, o)
+	return o.(*Outcome), nil
 }
 
 // key returns the task's key in the journal.

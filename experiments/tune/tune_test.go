@@ -33,7 +33,7 @@ tune:
   objective: {metric: fct_mean}
   constraints: [{metric: lossless_drops, at_most: 0}]
   trade_off: peak_egress
-  vary: {switch.ecn.kmin: 1KB..90KB log, cc.dcqcn.rai: [40Mbps, 400Mbps]}
+  vary: {switch.ecn.kmin: 1KB..90KB log, cc.dcqcn.rai: [40Mbps, 400Mbps], cc.hpcc.eta: 0.9..0.99}
   seeds: 1..2
   holdout: {seeds: [11, 12, 13]}
   budget: 16
@@ -73,6 +73,9 @@ func TestTune(t *testing.T) {
 	r, want := run(t, small, folder, 1)
 	if !(r.Ratio < 0.95) || !r.Feasible || r.HoldOut.Better != 3 || r.HoldOut.Compared != 3 || !(r.HoldOut.Ratio < 1) {
 		t.Errorf("training %v (limits hold: %v), hold-out %+v: want an improvement in all pairs", r.Ratio, r.Feasible, r.HoldOut)
+	}
+	if idle := r.Parameters[2]; idle.Tuned != "" {
+		t.Errorf("%s has no effect, and became %s", idle.Path, idle.Tuned)
 	}
 	for i := range r.Parameters {
 		for _, step := range r.Parameters[i].Steps {
