@@ -52,10 +52,9 @@ func (r *Report) page() ([]byte, error) {
 
 func rankingPart(h *Half) report.SheetPart {
 	t := &report.SheetTable{
-		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. In brackets: 95 %% intervals, by a "+
-			"bootstrap over "+
-			"scenarios. Unfinished: runs in which flows did not end. ECMP: runs with ECMP, as the controller refuses the scenario's "+
-			"load balancing", h.Scenarios, h.Name),
+		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. In brackets: 95 %% intervals, "+
+			"by a bootstrap over scenarios. Unfinished: runs in which flows did not end. ECMP: runs with ECMP, as the "+
+			"controller refuses the scenario's load balancing", h.Scenarios, h.Name),
 		Heads: []string{
 			"controller", "score", "rank", "worst scenario", "its score", "unfinished", "ECMP",
 		},

@@ -98,10 +98,11 @@ func (r *Report) worst(n int) []*Row {
 // Markdown returns the ranking as a table.
 func (h *Half) Markdown() string {
 	var b strings.Builder
-	b.WriteString("| rank | controller | score | 95 % | ranks, 95 % | worst scenario | its score |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| rank | controller | score | 95 % | ranks, 95 % | worst scenario | its score |\n")
+	b.WriteString("|---|---|---|---|---|---|---|\n")
 	for _, e := range h.Ranking {
-		fmt.Fprintf(&b, "| %d | `%s` | %.2f | %.2f to %.2f | %d to %d | `%s` | %.1f |\n", e.Rank, e.Controller, e.Score, e.Low, e.High,
-			e.RankLow, e.RankHigh, e.Worst, e.WorstScore)
+		fmt.Fprintf(&b, "| %d | `%s` | %.2f | %.2f to %.2f | %d to %d | `%s` | %.1f |\n", e.Rank, e.Controller, e.Score,
+			e.Low, e.High, e.RankLow, e.RankHigh, e.Worst, e.WorstScore)
 	}
 	return b.String()
 }
@@ -115,13 +116,13 @@ func (r *Report) Notes() []string {
 	for _, h := range r.Halves {
 		if h.FairScenarios > 0 && len(h.Ranking) > 0 {
 			first := &h.Ranking[0]
-			notes = append(notes, fmt.Sprintf("%s: perfect max-min fair shares have the score %.2f in %d scenarios, where %s has %.2f", h.Name,
-				h.Fair, h.FairScenarios, first.Controller, first.OverFair))
+			notes = append(notes, fmt.Sprintf("%s: perfect max-min fair shares have the score %.2f in %d scenarios, where %s has %.2f",
+				h.Name, h.Fair, h.FairScenarios, first.Controller, first.OverFair))
 		}
 	}
 	if a := r.HeldOut; a != nil {
-		notes = append(notes, fmt.Sprintf("agreement of public and held-out ranks: Kendall's tau %.2f (95 %%: %.2f to %.2f), Spearman's rho %.2f",
-			a.Tau, a.Low, a.High, a.Rho))
+		notes = append(notes, fmt.Sprintf("agreement of public and held-out ranks: Kendall's tau %.2f (95 %%: "+
+			"%.2f to %.2f), Spearman's rho %.2f", a.Tau, a.Low, a.High, a.Rho))
 	}
 	if r.SeedTau != nil {
 		notes = append(notes, fmt.Sprintf("agreement of ranks between seeds: Kendall's tau at least %.2f", *r.SeedTau))
