@@ -164,11 +164,11 @@ func lineOf(data []byte, words []string) int {
 	return line
 }
 
-// number parses a field with a whole number; absent is returned for an empty field.
-func (d *database) number(table, key, field string, absent, least, most int64) (int64, error) {
+// number parses a field with a whole number; an empty field is 0.
+func (d *database) number(table, key, field string, least, most int64) (int64, error) {
 	text := d.row(table, key)[field]
 	if text == "" {
-		return absent, nil
+		return 0, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {

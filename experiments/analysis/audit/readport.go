@@ -34,10 +34,10 @@ func (s *Switch) readPort(d *database, name string) (err error) {
 	for _, field := range []string{"speed", "mtu", "fec"} {
 		p.Places[field] = d.place("PORT", name, field)
 	}
-	if p.Speed, err = d.number("PORT", name, "speed", 0, 10, 10_000_000); err != nil {
+	if p.Speed, err = d.number("PORT", name, "speed", 10, 10_000_000); err != nil {
 		return err
 	}
-	mtu, err := d.number("PORT", name, "mtu", 0, 68, 65_535)
+	mtu, err := d.number("PORT", name, "mtu", 68, 65_535)
 	if err != nil {
 		return err
 	}
@@ -197,13 +197,13 @@ func (s *Switch) readQueues(d *database, p *Port) error {
 				Unknown: fields == nil, Name: name, Place: d.place("WRED_PROFILE", name, ""),
 				ECN: fields["ecn"] == "ecn_all" || strings.HasPrefix(fields["ecn"], "ecn_green"),
 			}
-			if w.KMin, err = d.number("WRED_PROFILE", name, "green_min_threshold", 0, 0, mostBytes); err != nil {
+			if w.KMin, err = d.number("WRED_PROFILE", name, "green_min_threshold", 0, mostBytes); err != nil {
 				return err
 			}
-			if w.KMax, err = d.number("WRED_PROFILE", name, "green_max_threshold", 0, 0, mostBytes); err != nil {
+			if w.KMax, err = d.number("WRED_PROFILE", name, "green_max_threshold", 0, mostBytes); err != nil {
 				return err
 			}
-			percent, err := d.number("WRED_PROFILE", name, "green_drop_probability", 0, 0, 100)
+			percent, err := d.number("WRED_PROFILE", name, "green_drop_probability", 0, 100)
 			if err != nil {
 				return err
 			}
@@ -226,11 +226,11 @@ func (s *Switch) readWatchdog(d *database, p *Port) error {
 	if row == nil {
 		return nil
 	}
-	detect, err := d.number("PFC_WD", p.Name, "detection_time", 0, 0, 1_000_000)
+	detect, err := d.number("PFC_WD", p.Name, "detection_time", 0, 1_000_000)
 	if err != nil {
 		return err
 	}
-	restore, err := d.number("PFC_WD", p.Name, "restoration_time", 0, 0, 1_000_000)
+	restore, err := d.number("PFC_WD", p.Name, "restoration_time", 0, 1_000_000)
 	if err != nil {
 		return err
 	}

@@ -37,19 +37,19 @@ func (r *reader) readSwitch(s *source) error {
 	for _, name := range d.keys("BUFFER_POOL") {
 		p := &Pool{Name: name, Place: d.place("BUFFER_POOL", name, "")}
 		var err error
-		if p.Size, err = d.number("BUFFER_POOL", name, "size", 0, 0, mostBytes); err != nil {
+		if p.Size, err = d.number("BUFFER_POOL", name, "size", 0, mostBytes); err != nil {
 			return err
 		}
-		if p.Shared, err = d.number("BUFFER_POOL", name, "xoff", 0, 0, mostBytes); err != nil {
+		if p.Shared, err = d.number("BUFFER_POOL", name, "xoff", 0, mostBytes); err != nil {
 			return err
 		}
 		sw.Pools[name] = p
 	}
-	mtu, err := d.number("LOSSLESS_TRAFFIC_PATTERN", "AZURE", "mtu", 0, 64, 9216)
+	mtu, err := d.number("LOSSLESS_TRAFFIC_PATTERN", "AZURE", "mtu", 64, 9216)
 	if err != nil {
 		return err
 	}
-	poll, err := d.number("PFC_WD", "GLOBAL", "POLL_INTERVAL", 0, 1, 100_000)
+	poll, err := d.number("PFC_WD", "GLOBAL", "POLL_INTERVAL", 1, 100_000)
 	if err != nil {
 		return err
 	}
