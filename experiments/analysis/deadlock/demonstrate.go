@@ -221,7 +221,7 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route)
 		fmt.Fprintf(&b, "# The failed link %s is left out.\n", scenario.PortLabel(plan, plan.Links[l].A))
 	}
 	fmt.Fprintf(&b, "name: %s-deadlock\n", plan.Name)
-	writeTopology(&b, plan, c.Failed, func(id topologies.NodeID) bool { return used[id] })
+	writeTopology(&b, plan, c.Failed, p.part(c, func(id topologies.NodeID) bool { return used[id] }))
 	b.Write(of.YAML)
 	fmt.Fprintf(&b, "controllers: [none]\nseed: %d\nflows:\n%s", how.seed, flows.Bytes())
 	if how.stall > 0 {
@@ -233,8 +233,25 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route)
 	return b.Bytes()
 }
 
-// writeTopology writes the key topology: a plan without some of its links, hosts that are not kept, and switches that
-// then have no link.
+// part returns whether a node is a switch that the failed links leave joined to the cycle, or a used host.
+func (p *Proof) part(c *Cycle, used func(topologies.NodeID) bool) func(topologies.NodeID) bool {
+	plan := p.Plan
+	first := plan.Ports[c.Ports[0]].Node
+	seen := map[topologies.NodeID]bool{first: true}
+	for queue := []topologies.NodeID{first}; len(queue) > 0; queue = queue[1:] {
+		for _, id := range plan.Nodes[queue[0]].Ports {
+			peer := plan.PeerNode(id)
+			if peer.Kind == topologies.Switch && !seen[peer.ID] && !slices.Contains(c.Failed, plan.Ports[id].Link) {
+				seen[peer.ID] = true
+				queue = append(queue, peer.ID)
+			}
+		}
+	}
+	return func(id topologies.NodeID) bool { return seen[id] || used(id) }
+}
+
+// writeTopology writes the key topology: a plan without some of its links, nodes that are not kept, and nodes that then
+// have no link.
 func writeTopology(b *bytes.Buffer, plan *topologies.Plan, failed []int, keep func(topologies.NodeID) bool) {
 	linked := map[topologies.NodeID]bool{}
 	type cable struct {
@@ -249,8 +266,7 @@ func writeTopology(b *bytes.Buffer, plan *topologies.Plan, failed []int, keep fu
 	for i := range plan.Links {
 		l := &plan.Links[i]
 		a, z := plan.Ports[l.A].Node, plan.Ports[l.B].Node
-		dropped := func(id topologies.NodeID) bool { return plan.Nodes[id].Kind == topologies.Host && !keep(id) }
-		if slices.Contains(failed, i) || dropped(a) || dropped(z) {
+		if slices.Contains(failed, i) || !keep(a) || !keep(z) {
 			continue
 		}
 		linked[a], linked[z] = true, true

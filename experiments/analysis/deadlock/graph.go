@@ -132,13 +132,12 @@ func (n *network) graph(r *topologies.Routes, pairs []Pair) graph {
 	return g
 }
 
-// add adds a turn, and reports whether it is new.
-func (g graph) add(t turn) bool {
+// add adds a turn.
+func (g graph) add(t turn) {
 	at, found := slices.BinarySearch(g[t.from], t.to)
 	if !found {
 		g[t.from] = slices.Insert(g[t.from], at, t.to)
 	}
-	return !found
 }
 
 // ports returns all ports of the graph, in order.

@@ -135,18 +135,6 @@ func (x *expectation) sortSuspects(all []Suspect) {
 	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(likelihood(&b), likelihood(&a)) })
 }
 
-// distinct keeps the first of the suspects of one kind and place.
-func distinct(all []Suspect) (some []Suspect) {
-	seen := map[string]bool{}
-	for i := range all {
-		if key := string(all[i].Kind) + " " + all[i].Place; !seen[key] {
-			seen[key] = true
-			some = append(some, all[i])
-		}
-	}
-	return some
-}
-
 // screening returns the smallest size, the largest that is quick, and one between.
 func (x *expectation) screening() []int64 {
 	n := 1
