@@ -230,8 +230,11 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		close(f.done)
 	}()
 	if err := f.startControlPlane(); err != nil {
-		_, cerr := f.Close()
-		return nil, errors.Join(err, cerr)
+		cancel(err)
+		<-f.done
+		f.hangUp()
+		f.metrics.close()
+		return f, errors.Join(err, f.control.close())
 	}
 	go func() {
 		<-programs.Ended()
