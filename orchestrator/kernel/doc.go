@@ -29,8 +29,7 @@
 //   - Live fabrics: liveplane.go (passes while users change the fabric), processplane.go (switches in this process,
 //     between hosts in the kernel), programs.go and ring.go (the frames of programs), liveports.go (prepares hosts'
 //     interfaces for programs), disturbed.go (interfaces that somebody has deleted, moved or taken down, and their
-//     routes once they are up again), controlplane.go (prepares switches' interfaces for programs that route, and sets
-//     their carriers).
+//     routes once they are up again).
 //   - Programs on nodes: node.go (the namespaces of a node), enter.go (runs programs there), foreground.go (the
 //     terminal's foreground process group), controlplane.go (interfaces of a switch for its routing daemons).
 //   - Leftovers of ended processes: leftover.go, clean.go. process.go identifies processes.
