@@ -107,7 +107,8 @@ func TestModelTools(t *testing.T) {
 		},
 		{"why", map[string]any{"folder": "results/m/none", "flow": "one"}, 0, `"tag":"one"`},
 		{
-			"compare", map[string]any{"a": "none", "b": "dcqcn", "scenarios": []string{"m.yaml"}, "seeds": "1..2", "metrics": "fct_mean"},
+			"compare",
+			map[string]any{"a": "none", "b": "dcqcn", "scenarios": []string{"m.yaml"}, "seeds": "1..2", "metrics": "fct_mean"},
 			0, `"identical_pairs"`,
 		},
 		{"compare", map[string]any{"a": "/bin/true", "b": "/bin/false"}, 2, "/bin/true is a program, which may not run here"},
