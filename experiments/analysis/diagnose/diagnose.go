@@ -122,12 +122,14 @@ func (s *search) otherSeeds(f *Fault) (more []*Fault) {
 // otherSeeds counts the other seeds under which the nearest explanations run.
 const otherSeeds = 3
 
-// nearest returns the nearest run of each of the refined nearest places.
+// nearest returns the nearest trial of each of the refined nearest places, and of the nearest place of each kind: its
+// usual value may be far from the real one.
 func (s *search) nearest() (best []*trial) {
 	had := map[string]bool{}
+	ofKind := map[*kind]bool{}
 	for _, t := range s.ranked() {
-		if place := t.fault.place(); !had[place] && len(best) < refined {
-			had[place] = true
+		if place := t.fault.place(); !had[place] && (len(best) < refined || !ofKind[t.fault.kind]) {
+			had[place], ofKind[t.fault.kind] = true, true
 			best = append(best, t)
 		}
 	}

@@ -19,8 +19,9 @@ import (
 )
 
 var (
-	random   = flag.Int("random", 0, "number of random incidents to diagnose")
-	evaluate = flag.Bool("evaluate", false, "diagnose all incidents of the pack, not only some")
+	random    = flag.Int("random", 0, "number of random incidents to diagnose")
+	firstSeed = flag.Uint64("seed", 1000, "seed of the first random incident")
+	evaluate  = flag.Bool("evaluate", false, "diagnose all incidents of the pack, not only some")
 )
 
 const (
@@ -243,13 +244,13 @@ func TestIncidents(t *testing.T) {
 	}
 }
 
-// TestRandomIncidents diagnoses random incidents, which no constant was chosen by: -random=24. Incident n has the seed
-// 1000+n. A fault without effect, which leaves the counters as they are without it, counts apart: there the right answer
-// is that there is none.
+// TestRandomIncidents diagnoses random incidents, which no constant was chosen by: -random=24. Their seeds follow
+// -seed. A fault without effect, which leaves the counters as they are without it, counts apart: there the right
+// answer is that there is none.
 func TestRandomIncidents(t *testing.T) {
 	first, third, none, healthy := 0, 0, 0, 0
 	for n := range *random {
-		seed := 1000 + uint64(n)
+		seed := *firstSeed + uint64(n)
 		x := randomIncident(t, rand.New(rand.NewPCG(seed, 0)))
 		files := x.files(t, seed)
 		d, rank := x.diagnosed(t, files)
