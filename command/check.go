@@ -144,7 +144,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 	c.Flags().StringVar(&controller, "cc", "", "congestion controller or variant to check, by `name` (default: the scenario's first)")
 	c.Flags().StringVar(&response, "response", "0s", "`time` that hardware takes to send and obey PAUSE, both ends together")
 	c.Flags().BoolVar(&arithmetic, "no-run", false, "skip the run and only do the arithmetic")
-	completeWord(c, "cc", controllerWords)
+	completeController(c, controllerWords)
 	completeNothing(c, "response")
 	formatFlag(c, &format)
 	tables.add(c)

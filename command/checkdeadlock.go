@@ -83,7 +83,7 @@ The exit code is 0 if the fabric is proved, and 1 otherwise.`,
 	flags.StringVar(&f.controller, "cc", "", "`name` of the controller or variant whose settings apply (default: the scenario's first)")
 	flags.StringVar(&f.out, "out", "", "write the certificate, or the scenarios that deadlock, to this `folder`")
 	flags.StringVar(&f.certificate, "certificate", "", "check this certificate `file` in place of proving")
-	completeWord(c, "cc", controllerWords)
+	completeController(c, controllerWords)
 	completeFolder(c, "out")
 	completeNothing(c, "failures")
 	formatFlag(c, &f.format)

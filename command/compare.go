@@ -93,7 +93,7 @@ something worse with "git bisect run" (docs/compare.md).`,
 	formatFlag(c, &f.format)
 	completeBy(c, "over", completeSweeps)
 	completeList(c, "metrics", always(measure.MetricNames()))
-	completeWord(c, "cc", func(args []string) []string { return controllerWords(args[min(len(args), 2):]) })
+	completeController(c, func(args []string) []string { return controllerWords(args[min(len(args), 2):]) })
 	completeNothing(c, "seeds", "margin", "jobs")
 	completeBy(c, "worst", cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveFilterFileExt))
 	return c

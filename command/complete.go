@@ -64,9 +64,9 @@ func completeList(c *cobra.Command, flag string, words func(args []string) []str
 	})
 }
 
-// completeWord completes a flag to one of the words. words receives the command's arguments.
-func completeWord(c *cobra.Command, flag string, words func(args []string) []string) {
-	completeBy(c, flag, func(
+// completeController completes --cc to one of the words. words receives the command's arguments.
+func completeController(c *cobra.Command, words func(args []string) []string) {
+	completeBy(c, "cc", func(
 		_ *cobra.Command, args []string, _ string,
 	) ([]string, cobra.ShellCompDirective) {
 		return words(args), cobra.ShellCompDirectiveNoFileComp

@@ -69,7 +69,7 @@ against a fabric.`,
 	setFlag(c, &f.sets)
 	flags.StringVar(&f.out, "dump", "", "write a file for each node and format to this `folder`")
 	flags.StringVar(&f.redis, "redis", "", "serve COUNTERS_DB of a switch (--node) at this `address`, such as 127.0.0.1:6379")
-	completeWord(c, "cc", controllerWords)
+	completeController(c, controllerWords)
 	completeFolder(c, "dump")
 	completeNothing(c, "node")
 	completeNothing(c, "redis")

@@ -65,7 +65,7 @@ Bandwidths are in GB/s and defined as nccl-tests do (doc/PERFORMANCE.md).`,
 	flags.StringVar(&f.most, "most", "4MiB", "largest `size` to run")
 	flags.StringVar(&f.controller, "cc", "", "congestion controller or variant, by `name` (default: the scenario's first)")
 	flags.BoolVar(&f.only, "no-suspects", false, "only compare, and run no faults")
-	completeWord(c, "cc", controllerWords)
+	completeController(c, controllerWords)
 	completeFlag(c, "collective", expect.Kinds()...)
 	completeFlag(c, "algorithm", append([]string{"auto"}, expect.Algorithms()...)...)
 	completeFlag(c, "placement", "given", "packed", "across-racks", "random")

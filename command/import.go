@@ -100,7 +100,7 @@ simulator's format.`,
 	c.Flags().StringVar(&h.Flows, "flow", "", "flow `file`, such as mix/flow.txt")
 	c.Flags().StringVar(&h.CC, "cc", "dcqcn", "congestion `controller` of run.py, which decides marking and whether "+
 		"paused hosts send ACKs: "+strings.Join(scenario.HPCCControls(), ", "))
-	completeWord(c, "cc", func([]string) []string { return scenario.HPCCControls() })
+	completeController(c, func([]string) []string { return scenario.HPCCControls() })
 	c.Flags().StringVar(&h.CDF, "cdf", "", "`file` with a size distribution, such as traffic_gen/WebSearch_distribution.txt")
 	c.Flags().StringVar(&load, "load", "0.3", "with --cdf, the offered load as a `share` of the hosts' bandwidth, such as 0.3 or 30%")
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf, the virtual `time` in which flows arrive")

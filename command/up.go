@@ -111,7 +111,7 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.Lookup("web").NoOptDefVal = webRead
 	completeFlag(c, "web", webWords...)
 	completeFlag(c, "plane", plane.Kernel, plane.Wasm)
-	completeWord(c, "cc", controllerWords)
+	completeController(c, controllerWords)
 	completeFlag(c, "metrics", live.DefaultMetrics)
 	completeNothing(c, "name", "slowdown", "set", "seed")
 }
