@@ -131,7 +131,7 @@ func (d *Dependencies) Cycle() []PortID {
 	slices.Sort(ports)
 	var best []PortID
 	for _, start := range d.cyclic(ports) {
-		if c := d.shortest(start, len(best)); c != nil {
+		if c := ShortestCycle(d.waits, start, len(best)); c != nil {
 			best = c
 		}
 	}
@@ -175,14 +175,14 @@ func (d *Dependencies) cyclic(ports []PortID) (left []PortID) {
 	return left
 }
 
-// shortest returns a shortest cycle through a port with fewer ports than most (0: of any length); nil if there is
-// none.
-func (d *Dependencies) shortest(start PortID, most int) []PortID {
+// ShortestCycle returns a shortest cycle through a port, in a graph of which waits holds the edges. It returns nil if
+// there is none with fewer ports than most (0: of any length).
+func ShortestCycle(waits map[PortID][]PortID, start PortID, most int) []PortID {
 	from := map[PortID]PortID{}
 	for level, length := []PortID{start}, 1; len(level) > 0 && (most == 0 || length < most); length++ {
 		var next []PortID
 		for _, port := range level {
-			for _, n := range d.waits[port] {
+			for _, n := range waits[port] {
 				if n == start {
 					cycle := []PortID{port}
 					for port != start {

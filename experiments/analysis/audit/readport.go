@@ -6,24 +6,9 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-)
 
-// span parses "3" or "3-4", of at most 64 numbers.
-func span(at Place, text string) (all []int, err error) {
-	from, to, ranged := strings.Cut(text, "-")
-	if !ranged {
-		to = from
-	}
-	a, err1 := strconv.Atoi(from)
-	b, err2 := strconv.Atoi(to)
-	if err1 != nil || err2 != nil || a < 0 || b < a || b > 63 {
-		return nil, fmt.Errorf("%s: %q is not a number or range such as 3 or 3-4", at, text)
-	}
-	for n := a; n <= b; n++ {
-		all = append(all, n)
-	}
-	return all, nil
-}
+	"github.com/pausenet/pausenet/experiments/scenario/sonic"
+)
 
 // readPort reads a port's settings from all tables.
 func (s *Switch) readPort(d *database, name string) (err error) {
@@ -135,7 +120,7 @@ func (s *Switch) readMaps(d *database, p *Port) error {
 func (s *Switch) readGroups(d *database, p *Port) error {
 	for _, key := range d.of("BUFFER_PG", p.Name) {
 		at := d.place("BUFFER_PG", key, "")
-		all, err := span(at, numbersOf(key))
+		all, err := sonic.Span(at.String(), numbersOf(key))
 		if err != nil {
 			return err
 		}
@@ -182,7 +167,7 @@ func (s *Switch) readGroups(d *database, p *Port) error {
 func (s *Switch) readQueues(d *database, p *Port) error {
 	for _, key := range d.of("QUEUE", p.Name) {
 		at := d.place("QUEUE", key, "")
-		all, err := span(at, numbersOf(key))
+		all, err := sonic.Span(at.String(), numbersOf(key))
 		if err != nil {
 			return err
 		}

@@ -242,29 +242,8 @@ func (g graph) components() (all [][]topologies.PortID) {
 // shortest returns a shortest cycle within a component, with the lowest port first.
 func (g graph) shortest(component []topologies.PortID) (best []topologies.PortID) {
 	for _, start := range component {
-		from := map[topologies.PortID]topologies.PortID{}
-		level := []topologies.PortID{start}
-	search:
-		for length := 1; len(level) > 0 && (best == nil || length < len(best)); length++ {
-			var after []topologies.PortID
-			for _, port := range level {
-				for _, next := range g[port] {
-					if next == start {
-						best = []topologies.PortID{port}
-						for port != start {
-							port = from[port]
-							best = append(best, port)
-						}
-						slices.Reverse(best)
-						break search
-					}
-					if _, seen := from[next]; !seen {
-						from[next] = port
-						after = append(after, next)
-					}
-				}
-			}
-			level = after
+		if c := topologies.ShortestCycle(g, start, len(best)); c != nil {
+			best = c
 		}
 	}
 	least := slices.Index(best, slices.Min(best))

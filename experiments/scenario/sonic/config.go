@@ -174,8 +174,9 @@ func bytesOf(at, field string) (int64, error) {
 	return n, nil
 }
 
-// span parses "3" or "3-4": numbers of priorities, queues or priority groups.
-func span(at, text string) (all []int, err error) {
+// Span parses "3" or "3-4": numbers of priorities, queues or priority groups, at most 64. at is the place that an error
+// names.
+func Span(at, text string) (all []int, err error) {
 	from, to, ranged := strings.Cut(text, "-")
 	if !ranged {
 		to = from

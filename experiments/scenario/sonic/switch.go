@@ -203,7 +203,7 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		if port != p.Name {
 			continue
 		}
-		all, err := span("BUFFER_PG|"+key, groups)
+		all, err := Span("BUFFER_PG|"+key, groups)
 		if err != nil {
 			return err
 		}
@@ -302,7 +302,7 @@ func (c *Config) marking(s *Switch, p Port) error {
 		if port != p.Name {
 			continue
 		}
-		all, err := span("QUEUE|"+key, queues)
+		all, err := Span("QUEUE|"+key, queues)
 		if err != nil {
 			return err
 		}
