@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -44,10 +43,7 @@ func monitor(t *testing.T, metrics string) string {
 		}
 		t.Skip("prometheus is not installed: the dashboard goes unchecked")
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	address := free.Addr().String()
-	must(t, free.Close())
+	address := fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	folder := t.TempDir()
 	config := filepath.Join(folder, "prometheus.yml")
 	must(t, os.WriteFile(config, fmt.Appendf(nil, "scrape_configs: [{job_name: pausenet, scrape_interval: 1s, "+

@@ -98,16 +98,6 @@ func said(t *testing.T, conn net.Conn, line string) string {
 	return string(buffer[:n])
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // echoesOn serves on a host.
 func echoesOn(t *testing.T, f *Fabric, host string, family int, tcp, udp unix.Sockaddr) {
 	t.Helper()
@@ -130,7 +120,7 @@ func echoesOn(t *testing.T, f *Fabric, host string, family int, tcp, udp unix.So
 // TestPorts checks that ports of the machine lead to servers on hosts, and are free afterwards.
 func TestPorts(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
+	port := testenv.FreePort(t)
 	text := fmt.Sprintf("topology:\n  star: {hosts: 2}\n  change_nodes:\n    - {name: h1, ports: [\"%d:80\", \"%d:53/udp\"]}\n", port, port)
 	f, err := bringUpFile(t, Options{}, filepath.Join(t.TempDir(), "lab.yaml"), text)
 	if err != nil {
@@ -305,7 +295,7 @@ exec "$0" -test.v -test.run='^TestNAT6$'`, self)
 		}
 		return
 	}
-	port, other := freePort(t), freePort(t)
+	port, other := testenv.FreePort(t), testenv.FreePort(t)
 	text := fmt.Sprintf("topology:\n  star: {hosts: 3}\n  defaults: {nat: true}\n  change_nodes:\n    - {name: h2, nat: false}\n"+
 		"    - {name: h1, ports: [\"[::1]:%d:80\", \"[::1]:%d:53/udp\", \"[::1]:%d:81\"]}\n", port, port, other)
 	f, err := bringUpFile(t, Options{}, filepath.Join(t.TempDir(), "lab.yaml"), text)
