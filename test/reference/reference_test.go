@@ -15,6 +15,7 @@ import (
 
 	yaml "github.com/goccy/go-yaml"
 
+	_ "github.com/pausenet/pausenet/controllerfile/star"
 	"github.com/pausenet/pausenet/experiments"
 	"github.com/pausenet/pausenet/internal/testenv"
 )
@@ -133,6 +134,7 @@ var metrics = map[string]metric{
 	},
 	// Of closed forms alone, which name their values themselves.
 	"completion":      {"us", nil, func(r *experiments.Result) float64 { return r.Collectives[0].Time.Max / 1e3 }},
+	"median RTT":      {"us", nil, func(r *experiments.Result) float64 { return r.RTT.P50 / 1e3 }},
 	"paused time":     {"us", nil, func(r *experiments.Result) float64 { return float64(r.PFC.PausedNS) / 1e3 }},
 	"peak ingress":    {"KB", nil, func(r *experiments.Result) float64 { return float64(r.PeakIngress) / 1e3 }},
 	"retransmissions": {"", nil, func(r *experiments.Result) float64 { return float64(r.Recovery.Retransmitted) / 1000 }},
