@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -40,7 +41,7 @@ output folder: if search is interrupted, the same command continues.`,
   pausenet search mine.yaml --out found --jobs 1`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			filename, data, err := scenario.ReadSpec(args[0])
+			filename, data, err := readFamily(args[0], "search")
 			if err != nil {
 				return badInput(err)
 			}
@@ -65,6 +66,14 @@ output folder: if search is interrupted, the same command continues.`,
 	}
 	f.add(c)
 	return c
+}
+
+// readFamily reads the file of a family for search or tune.
+func readFamily(name, command string) (filename string, data []byte, err error) {
+	if filename, data, err = scenario.ReadSpec(name); os.IsNotExist(err) {
+		err = fmt.Errorf("no file %q (%s needs a scenario's file with a section %q: docs/%s.md)", name, command, command, command)
+	}
+	return filename, data, err
 }
 
 // exploreFlags holds the flags of search and tune.
@@ -119,8 +128,8 @@ func (f *exploreFlags) run(c *cobra.Command, name string,
 }
 
 func writeSearch(w io.Writer, r *search.Result) {
-	fmt.Fprintf(w, "%s: %s\n%d candidates, %d cannot run, %d cases; %s\n", r.Family, r.Objective, r.Candidates, r.Invalid,
-		r.Interested, effort(r.Runs, r.Known, r.Spent))
+	fmt.Fprintf(w, "%s: %s\n%d candidates, %d cannot run, %s; %s\n", r.Family, r.Objective, r.Candidates, r.Invalid,
+		count(r.Interested, "case"), effort(r.Runs, r.Known, r.Spent))
 	if len(r.Cases) == 0 {
 		fmt.Fprintln(w, "\nno case found: raise budget, lower at_least, or let more vary")
 	}
@@ -128,7 +137,8 @@ func writeSearch(w io.Writer, r *search.Result) {
 		c := &r.Cases[i]
 		fmt.Fprintf(w, "\n%d. %s: %s (under seeds 1 to 5: %s)\n", i+1, c.Cause, c.ValueText, c.Seeds)
 		fmt.Fprintf(w, "  why: %s\n", c.Why)
-		fmt.Fprintf(w, "  shrunk from %d flows to %d, and from %s; %d faults\n", c.FlowsBefore, c.Flows, c.FoundText, c.Faults)
+		fmt.Fprintf(w, "  shrunk from %s to %d; %s left; value before: %s\n", count(c.FlowsBefore, "flow"), c.Flows,
+			count(c.Faults, "fault"), c.FoundText)
 		fmt.Fprintf(w, "  fingerprint %.12s\n  %s\n", c.Fingerprint, c.Command)
 	}
 }

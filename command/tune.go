@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/explore"
-	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/tune"
 )
 
@@ -38,7 +37,7 @@ command continues.`,
   pausenet tune mine.yaml --out tuned -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			filename, data, err := scenario.ReadSpec(args[0])
+			filename, data, err := readFamily(args[0], "tune")
 			if err != nil {
 				return badInput(err)
 			}
@@ -66,10 +65,10 @@ command continues.`,
 func writeTuning(w io.Writer, t *tune.Tuning, r *tune.Result) {
 	fmt.Fprintf(w, "%s: %s\n%d candidates, %d cannot run; %s\n\n", r.Tuning, r.Objective, r.Candidates, r.Invalid,
 		effort(r.Runs, r.Known, r.Spent))
-	lines := [][]string{{"parameter", "own", "tuned", "step down", "step up", "own instead"}}
+	lines := [][]string{{"parameter", "file", "tuned", "step down", "step up", "as in file"}}
 	for i := range r.Parameters {
 		p := &r.Parameters[i]
-		line := []string{p.Path, cmp.Or(p.Own, "default"), cmp.Or(p.Tuned, "own"), "", "", ""}
+		line := []string{p.Path, cmp.Or(p.Own, "default"), cmp.Or(p.Tuned, "as in file"), "", "", ""}
 		for k := range p.Steps {
 			text := fmt.Sprintf("%+.1f %%", p.Steps[k].Percent)
 			if p.Steps[k].Broken {

@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/search"
 	"github.com/pausenet/pausenet/experiments/sweep"
+	"github.com/pausenet/pausenet/experiments/tune"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/spf13/cobra"
@@ -21,10 +23,11 @@ func newValidateCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check scenario, topology and sweep files",
-		Long: `Check scenario, topology and sweep files as a run would read them, and report
-each mistake with its line and column. Nothing is built or run. If validate
-accepts a file, so do run and sweep.
+		Short: "Check scenario, topology, sweep and family files",
+		Long: `Check the files of scenarios, topologies, sweeps and families (for search and
+tune) as a run would read them, and report each mistake with its line and
+column. Nothing is built or run. If validate accepts a file, so do run, sweep,
+search and tune.
 
 validate also warns of settings that are allowed but probably wrong: a headroom
 smaller than the bytes in flight, or settings that have no effect.
@@ -77,7 +80,7 @@ sweep). --cc checks other congestion controllers than the scenario's.`,
 // validated holds the results for one file.
 type validated struct {
 	File  string `json:"file"`
-	Kind  string `json:"kind,omitempty"` // scenario, topology or sweep; empty if the file could not be read
+	Kind  string `json:"kind,omitempty"` // scenario, topology, sweep, search or tune; empty if the file could not be read
 	Name  string `json:"name,omitempty"`
 	Error string `json:"error,omitempty"` // all mistakes as text; absent if none
 	// Mistakes holds the mistakes that have a position.
@@ -119,6 +122,17 @@ func (v *validated) validate(name string, sets, controllers []string) error {
 	if files.IsStream(name) {
 		v.File = from.filename
 	}
+	for kind, parse := range families {
+		if root := new(yamlspec.Report).Parse("", from.data); !root.Has(kind) {
+			continue
+		}
+		if len(sets)+len(controllers) > 0 {
+			return badInput(fmt.Errorf("%s is a family for %s: --set and --cc do not apply", from.filename, kind))
+		}
+		v.File, v.Kind = from.filename, kind
+		v.Name, err = parse(from.filename, from.data)
+		return err
+	}
 	if sweep.Is(from.data) {
 		v.File = from.filename
 		return v.sweep(from, sets, controllers)
@@ -137,6 +151,24 @@ func (v *validated) validate(name string, sets, controllers []string) error {
 	return v.check(from, s.scenario, sets, controllers)
 }
 
+// families holds the readers of families, which return the family's name, by the section that a family's file has.
+var families = map[string]func(filename string, data []byte) (string, error){
+	"search": func(filename string, data []byte) (string, error) {
+		f, err := search.Parse(filename, data)
+		if err != nil {
+			return "", err
+		}
+		return f.Name, nil
+	},
+	"tune": func(filename string, data []byte) (string, error) {
+		t, err := tune.Parse(filename, data)
+		if err != nil {
+			return "", err
+		}
+		return t.Name, nil
+	},
+}
+
 // write prints that the file is valid.
 func (v *validated) write(w io.Writer) {
 	switch v.Kind {
@@ -145,6 +177,8 @@ func (v *validated) write(w io.Writer) {
 		writeDuplicates(w, v.Same)
 	case "scenario":
 		fmt.Fprintf(w, "%s: scenario %s is valid; %s; %s\n", v.File, v.Name, count(*v.Flows, "flow"), v.Fabric)
+	case "search", "tune":
+		fmt.Fprintf(w, "%s: family %s is valid; run it with \"pausenet %s\"\n", v.File, v.Name, v.Kind)
 	default:
 		fmt.Fprintf(w, "%s: topology %s is valid; %s\n", v.File, v.Name, v.Fabric)
 	}

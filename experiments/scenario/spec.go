@@ -180,9 +180,11 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	}
 	report := &yamlspec.Report{Elsewhere: settingsNamed, Sources: recipe.sources}
 	root := report.Parse(filename, data)
-	if root.Has("sweep") {
-		root.Mapping().Key("sweep").Errorf("this is a sweep, not a scenario: run it with pausenet sweep %s", filename)
-		return nil, report.Err()
+	for i, what := range []string{"sweep", "family for search", "family for tune"} {
+		if command := []string{"sweep", "search", "tune"}[i]; root.Has(command) {
+			root.Mapping().Key(command).Errorf("this is a %s, not a scenario: run it with pausenet %s %s", what, command, filename)
+			return nil, report.Err()
+		}
 	}
 	if root != nil {
 		quick := root.Has("quick")
