@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -67,7 +66,7 @@ runs of such a folder, and exits with 1 if a result differs.`,
 	flags.StringVar(&f.HeldOut, "held-out", "", "also run scenarios drawn by this secret `phrase`")
 	flags.StringVar(&f.out, "out", "", "keep the results in this `folder` (default: print the ranking only)")
 	flags.BoolVar(&f.force, "force", false, "discard results of another benchmark in the folder")
-	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at a time (default: one for each processor)")
+	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at a time (default: one per processor)")
 	flags.StringVar(&f.check, "check", "", "repeat runs of this `folder` and compare the results")
 	flags.StringVar(&f.sample, "sample", "20", "`number` of runs that --check repeats, or all")
 	formatFlag(c, &f.format, "markdown")
@@ -181,7 +180,11 @@ func (f *benchCCFlags) write(w io.Writer, r *ccbench.Report) error {
 	w = people(w)
 	for i := range r.Halves {
 		h := &r.Halves[i]
-		fmt.Fprintf(w, "%d %s scenarios, seeds %s\n\n", h.Scenarios, h.Name, strings.Trim(fmt.Sprint(r.Seeds), "[]"))
+		seeds := "seed "
+		if len(r.Seeds) > 1 {
+			seeds = "seeds "
+		}
+		fmt.Fprintf(w, "%s, %s\n\n", count(h.Scenarios, h.Name+" scenario"), seeds+seedText(r.Seeds))
 		lines := [][]string{{"rank", "controller", "score", "95 %", "ranks", "worst scenario", "its score"}}
 		for _, e := range h.Ranking {
 			lines = append(lines, []string{

@@ -58,7 +58,8 @@ can stop that sends PAUSE without end.
 The certificate is an order of the buffers that every path follows. Let
 --certificate check it: that code shares nothing with the prover.
 
-The exit code is 0 if the fabric is proved, and 1 otherwise.`,
+The exit code is 0 if the fabric is proved or its cycles are harmless, and 1
+otherwise.`,
 		Example: `  pausenet check deadlock leafspine
   pausenet check deadlock leafspine --failures 2 --out deadlock
   pausenet check deadlock mine.yaml --flows --failures 0
@@ -259,8 +260,8 @@ func (f *deadlockFlags) check(w io.Writer, plan *topologies.Plan, classes []dead
 	if err != nil {
 		return &exitError{exitVerdict, fmt.Errorf("%s: %w", f.certificate, err)}
 	}
-	_, err = fmt.Fprintf(w, "%s: the certificate holds for %s: %d cases of at most %d failed links, %d turns of paths compared\n",
-		f.certificate, plan.Name, result.Cases, c.Failures, result.Turns)
+	_, err = fmt.Fprintf(w, "%s: the certificate holds for %s: %s of at most %s, %s of paths compared\n",
+		f.certificate, plan.Name, count(result.Cases, "case"), count(c.Failures, "failed link"), count(result.Turns, "turn"))
 	return err
 }
 
@@ -273,7 +274,7 @@ func newDeadlockView(p *deadlock.Proof, own bool) *deadlockView {
 		v.Orders += len(p.Orders[i])
 		what := "from any host to any other"
 		if own {
-			what = fmt.Sprintf("of the scenario's flows, between %d pairs of switches", len(p.Classes[i].Pairs))
+			what = fmt.Sprintf("of the scenario's flows, between %s", topologies.Plural(len(p.Classes[i].Pairs), "pair")+" of switches")
 		}
 		v.Traffic = append(v.Traffic, fmt.Sprintf("priority %s: %s", joined(p.Classes[i].Priorities), what))
 	}
@@ -440,7 +441,7 @@ func (f *deadlockFlags) writeFile(name string, data []byte) error {
 
 func (v *deadlockView) write(w io.Writer) error {
 	fmt.Fprintf(w, "%s: can flow control deadlock? %s\n", v.Name, strings.Join(v.Traffic, "; "))
-	fmt.Fprintf(w, "  %d links between switches, at most %d failed: %d cases", v.Links, v.Failures, v.Cases)
+	fmt.Fprintf(w, "  %s between switches, at most %d failed: %s", count(v.Links, "link"), v.Failures, count(v.Cases, "case"))
 	if v.Examined < v.Cases {
 		fmt.Fprintf(w, ", %d examined before the interruption", v.Examined)
 	}
@@ -463,7 +464,7 @@ func (v *deadlockView) write(w io.Writer) error {
 	}
 	for i := range v.Storms {
 		s := &v.Storms[i]
-		fmt.Fprintf(w, "  %s, priority %d: can stop %d other NICs", scenario.Few(s.NICs), s.Priority, len(s.Stopped))
+		fmt.Fprintf(w, "  %s, priority %d: can stop %s", scenario.Few(s.NICs), s.Priority, count(len(s.Stopped), "other NIC"))
 		if len(s.Victims) > 0 {
 			fmt.Fprintf(w, "; %s send nothing to %s", scenario.Few(s.Victims), s.NICs[0])
 		}

@@ -38,7 +38,7 @@ func newCompareCommand() *cobra.Command {
 		Use:   "compare A B [SCENARIO...]",
 		Short: "Decide by pairs of runs which of two alternatives is better",
 		Long: `Run A and B in the same scenarios under the same seeds, and decide by the pairs
-of runs which is better in each measure. A and B are
+of runs which is better in each metric. A and B are
 
   controllers  names, variants of the scenario, or files (./mine.star)
   settings     path=value, as for --set
@@ -48,11 +48,11 @@ of runs which is better in each measure. A and B are
 Without a SCENARIO and --over, compare uses ` + strconv.Itoa(len(compare.DefaultScenarios)) + ` built-in scenarios.
 
 Each seed is a round: a pair of runs in each scenario. compare stops after the
-round that decides the first measure. Its tests and intervals allow for that.
+round that decides the first metric. Its tests and intervals allow for that.
 With --all it runs all rounds and uses the exact sign test. The p-values are
-corrected for the number of measures (Holm).
+corrected for the number of metrics (Holm).
 
-The exit code is 0 if A is not significantly worse in any measure, 1 if it is,
+The exit code is 0 if A is not significantly worse in any metric, 1 if it is,
 and 125 if a program cannot make a run. So you can find the commit that made
 something worse with "git bisect run" (docs/compare.md).`,
 		Example: `  pausenet compare dcqcn hpcc
@@ -80,10 +80,10 @@ something worse with "git bisect run" (docs/compare.md).`,
 	flags.StringSliceVar(&f.metrics, "metrics", compare.DefaultMetrics, "`metrics` to compare, separated by commas, the "+
 		"decisive one first; METRIC:TAG covers only flows with the tag")
 	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and count as equal")
-	flags.BoolVar(&f.all, "all", false, "run all rounds, also after the first measure is decided")
+	flags.BoolVar(&f.all, "all", false, "run all rounds, also after the first metric is decided")
 	flags.StringVar(&f.worst, "worst", "", "write the generated scenario of the worst case to this `file`")
 	flags.BoolVar(&f.NoPrograms, "no-programs", false, "refuse programs as A and B, for callers that must not start any")
-	flags.BoolVar(&f.plot, "plot", false, "also draw each pair's ratio in the first measure")
+	flags.BoolVar(&f.plot, "plot", false, "also draw each pair's ratio in the first metric")
 	flags.StringVar(&f.Controller, "cc", "", "congestion controller or variant, by `name`, for sides that name none "+
 		"(default: the scenario's first)")
 	setFlag(c, &f.Sets)

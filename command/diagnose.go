@@ -59,7 +59,7 @@ longer cables, links down.`,
 	flags.StringVar(&f.topology, "topology", "", "`file` of the fabric (default: "+fabricFile+" in DIR)")
 	flags.StringVar(&f.window, "window", "", "`time` for which the dumps counted (default: the duration in the fabric's file)")
 	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: that of the fabric's file)")
-	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at the same time (default: all processors)")
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
 	flags.IntVar(&f.top, "top", 3, "`number` of explanations to print")
 	completeNothing(c, "window")
 	completeNothing(c, "seed")
@@ -78,7 +78,7 @@ func (f *diagnoseFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	if f.jobs < 0 || f.top < 1 {
-		return badInput(errors.New("--jobs must be at least 0 (0: all processors), and --top at least 1"))
+		return badInput(errors.New("--jobs must be at least 0 (0: one per processor), and --top at least 1"))
 	}
 	names, err := f.files(args)
 	if err != nil {

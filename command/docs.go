@@ -92,7 +92,7 @@ func findDocs(w io.Writer, words, format string) error {
 		return writeStructured(w, format, docsView{Sections: found})
 	}
 	for _, s := range found {
-		fmt.Fprintf(people(w), "--- %s\n%s\n", s.Name, s.Text)
+		fmt.Fprintf(rawUnlessTerminal(w), "--- %s\n%s\n", s.Name, s.Text)
 	}
 	return nil
 }

@@ -140,7 +140,8 @@ model sends, and results, are written below --folder.`,
 	flags := c.Flags()
 	flags.StringVar(&f.folder, "folder", ".", "`folder` for files and results")
 	flags.DurationVar(&f.timeout, "timeout", callTimeout, "`limit` on the time of a call")
-	flags.IntVar(&f.calls, "calls", runtime.NumCPU(), "`number` of calls at a time; more calls wait")
+	flags.IntVar(&f.calls, "calls", runtime.NumCPU(),
+		"`number` of calls at a time; more calls wait (default: one per processor)")
 	completeFolder(c, "folder")
 	completeNothing(c, "timeout", "calls")
 	return c

@@ -59,4 +59,4 @@ for number, of in enumerate(certificate["classes"]):
                     compared += 1
                     if not 0 <= position.get(port, -1) < position.get(after, -1):
                         sys.exit(f"classes.{number}: {port} does not come before {after} without {sorted(map(sorted, failed))}")
-print(f"the certificate holds: {cases} cases of at most {certificate['failures']} failed links, {compared} turns compared")
+print(f"the certificate holds: {cases} cases, failed links: at most {certificate['failures']}; {compared} turns compared")

@@ -94,7 +94,7 @@ func TestSentence(t *testing.T) {
 	if want := "a is better than b in FCT p99 in 100 % of 8 pairs (95 % interval 52 to 100)."; r.Sentence != want || r.State != Decided {
 		t.Errorf("got %s, %s", r.Sentence, r.State)
 	}
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the seed changes none of the measures in one") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the seed changes none of the metrics in one") {
 		t.Errorf("notes %q", r.Notes)
 	}
 	r = run(t, comparison(fake(func(seed uint64) float64 { return float64(seed % 2) }), of(0.5), 20))
@@ -210,7 +210,7 @@ func TestLosses(t *testing.T) {
 	if want := "; worst case against it: one, seed 2, where it completes fewer flows."; !strings.HasSuffix(r.Sentence, want) {
 		t.Errorf("got %s", r.Sentence)
 	}
-	if want := "a completes fewer flows in 1 pair: it loses these in the measures of completed flows"; !slices.Contains(r.Notes, want) {
+	if want := "a completes fewer flows in 1 pair: it loses these in the metrics of completed flows"; !slices.Contains(r.Notes, want) {
 		t.Errorf("notes %q", r.Notes)
 	}
 	c.Cases[0].Runs[0] = change(func(s *measure.Summary) { s.Verdict.Worsen(measure.Fail, "deadlock") })

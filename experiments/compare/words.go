@@ -17,7 +17,7 @@ func (e *evaluation) note() {
 	r := &e.out
 	for side, n := range e.fewer {
 		if n > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s completes fewer flows in %s: it loses these in the measures of "+
+			r.Notes = append(r.Notes, fmt.Sprintf("%s completes fewer flows in %s: it loses these in the metrics of "+
 				"completed flows", e.names[side], pairs(n)))
 		}
 	}
@@ -31,7 +31,7 @@ func (e *evaluation) note() {
 		}
 	}
 	if len(unvaried) > 0 {
-		r.Notes = append(r.Notes, "the seed changes none of the measures in "+strings.Join(unvaried, ", ")+
+		r.Notes = append(r.Notes, "the seed changes none of the metrics in "+strings.Join(unvaried, ", ")+
 			": more seeds show nothing new there, other scenarios may")
 	}
 }
@@ -39,7 +39,7 @@ func (e *evaluation) note() {
 // sentence returns the answer about the first metric with pairs, and the worst case against it.
 func (r *Result) sentence() string {
 	if len(r.Measures) == 0 {
-		return fmt.Sprintf("No answer: no pair of %s and %s has a value of the measures.", r.A, r.B)
+		return fmt.Sprintf("No answer: no pair of %s and %s has a value of the metrics.", r.A, r.B)
 	}
 	m := &r.Measures[0]
 	switch m.Answer {

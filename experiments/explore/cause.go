@@ -59,7 +59,8 @@ func failure(s *scenario.Scenario, sum *measure.Summary) *Cause {
 			text := measure.DropTexts[p.Cause]
 			return &Cause{
 				"dropped " + text,
-				fmt.Sprintf("%d frames dropped %s, most of them at the port of %s to %s", sum.Drops.Lossless, text, p.Node, p.Peer),
+				fmt.Sprintf("%s dropped %s, most at the port of %s to %s", topologies.Plural(int(sum.Drops.Lossless), "frame"), text,
+					p.Node, p.Peer),
 			}
 		}
 	}

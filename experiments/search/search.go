@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/experiments/explore"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // generation is the number of candidates that are made from the same knowledge. It does not depend on the number of
@@ -124,7 +125,7 @@ func (f *Family) Search(ctx context.Context, o Options) (*Result, error) {
 func (s *search) progress() string {
 	causes := "no case yet"
 	if n := len(s.best); n > 0 {
-		causes = fmt.Sprintf("cases %d, causes %d", s.result.Interested, n)
+		causes = fmt.Sprintf("%s of %s", topologies.Plural(s.result.Interested, "case"), topologies.Plural(n, "cause"))
 	}
 	return fmt.Sprintf("%d of %d candidates: %s", s.count, s.Budget, causes)
 }

@@ -21,10 +21,17 @@ func (r *Report) Summary() string {
 	for _, f := range r.Findings {
 		n[f.Severity]++
 	}
-	text := fmt.Sprintf("%d switches, %d NICs, %d cables: %d errors, %d warnings, %d notes", r.Switches, r.Hosts, r.Links, n[Error],
-		n[Warning], n[Note])
+	count := func(n int, one, many string) string {
+		if n == 1 {
+			many = one
+		}
+		return fmt.Sprintf("%d %s", n, many)
+	}
+	text := fmt.Sprintf("%s, %s, %s: %s, %s, %s", count(r.Switches, "switch", "switches"), count(r.Hosts, "NIC", "NICs"),
+		count(r.Links, "cable", "cables"), count(n[Error], "error", "errors"), count(n[Warning], "warning", "warnings"),
+		count(n[Note], "note", "notes"))
 	if r.Suppressed > 0 {
-		text += fmt.Sprintf(" (and %d of the baseline)", r.Suppressed)
+		text += fmt.Sprintf(" (and %d in the baseline)", r.Suppressed)
 	}
 	return text
 }

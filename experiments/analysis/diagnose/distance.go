@@ -223,7 +223,12 @@ func keys(a, b map[string]*compared) (all []string) {
 	return all
 }
 
-// String returns the evidence in words.
+// String returns the evidence in words, with times in us as ethtool has them.
 func (e *Evidence) String() string {
-	return fmt.Sprintf("%s %s %s: %.0f given, %.0f if healthy, %.0f with this fault", e.Node, e.Port, e.Counter, e.Given, e.Healthy, e.Fault)
+	unit, scale := "", 1.
+	if strings.HasSuffix(e.Counter, "_duration") {
+		unit, scale = " us", 1000
+	}
+	return fmt.Sprintf("%s %s %s: %.0f%s in the dumps, %.0f%s if healthy, %.0f%s with this fault", e.Node, e.Port, e.Counter,
+		e.Given/scale, unit, e.Healthy/scale, unit, e.Fault/scale, unit)
 }
