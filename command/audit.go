@@ -55,7 +55,7 @@ hostname in DEVICE_METADATA is its name in cables.
 
 The exit code is 0 without findings of the severity of --fail-on or above, and
 otherwise 1.`,
-		Example: `  pausenet audit fabric/
+		Example: `  pausenet audit examples/audit
   pausenet audit leaf0/config_db.json --response 802.3 -o json
   pausenet audit fabric/ --write-baseline known.json
   pausenet audit fabric/ --baseline known.json -o sarif > audit.sarif`,

@@ -41,10 +41,10 @@ slower link, a longer or lossy cable, a slow NIC, a PFC storm, a wrong priority,
 spraying off, ranks in another order. It prints the three that explain the
 measurement best, with their places.
 
-Sizes above --most are not run: their times are in proportion, marked with ~.
+Sizes above --most are not run: their times are extrapolated, marked with ~.
 Bandwidths are in GB/s and defined as nccl-tests do (doc/PERFORMANCE.md).`,
-		Example: `  all_reduce_perf -b 64K -e 64M -f 4 > all.log
-  pausenet expect leafspine --nccl all.log
+		Example: `  pausenet expect leafspine --nccl examples/expect/all_reduce.log
+  all_reduce_perf -b 64K -e 64M -f 4 > all.log
   pausenet expect mine.yaml --nccl all.log --ranks h0..h7 --cc dcqcn
   pausenet expect pod.yaml --nccl - --collective allgather < gather.log`,
 		Args:              cobra.ExactArgs(1),
@@ -166,7 +166,7 @@ func writeAnswer(w io.Writer, name string, a *expect.Answer) {
 		lines = append(lines, line)
 	}
 	writeColumns(w, lines, 2)
-	fmt.Fprintln(w, "  GB/s; ~: not run, in proportion to the two largest sizes that were")
+	fmt.Fprintln(w, "  GB/s; ~: not run, extrapolated from the two largest sizes that were")
 	switch {
 	case len(a.Suspects) > 0:
 		fmt.Fprintf(w, "\nfirst suspects, of single faults that were tried in %d runs:\n", a.Runs)
