@@ -47,7 +47,7 @@ and prints how well the two rankings agree.
 
 With --out, the folder is an entry: tables of all runs, the public scenarios,
 the controllers' files and a page. An interrupted command keeps the runs that
-have ended; the same command makes the others. --check repeats a sample of the
+have ended; the same command runs the rest. --check repeats a sample of the
 runs of such a folder, and exits with 1 if a result differs.`,
 		Example: `  pausenet bench cc --out leaderboard
   pausenet bench cc --cc dcqcn,./mine.star --scenarios incast,mix-2

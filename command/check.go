@@ -69,8 +69,8 @@ frames of other priorities (topology.interface_mtu).
 --lookup checks the rows of SONiC's pg_profile_lookup.ini instead. A row is
 proved if its headroom holds the need, and refuted if it is less than the
 cable alone holds, or if a run with --run drops frames. A row is inverted if a
-shorter cable or a lower rate has more. --response is then also a profile:
-802.3, the standard's limit for one end at each rate, or none.
+shorter cable or a lower rate has more. With --lookup, --response also takes
+802.3 (the standard's limit for one end at each rate) or none.
 
 The exit code is 0 if everything is proved, and 1 otherwise.`,
 		Example: `  pausenet check headroom incast

@@ -47,8 +47,8 @@ a cycle of buffers there is no deadlock (Dally and Seitz 1987).
 
 If there is a cycle, check deadlock names its buffers, and the hosts whose
 frames close it. It then runs traffic along the cycle, without congestion
-control, and computes and tries remedies. It also prints how many NICs one NIC
-can stop that sends PAUSE without end.
+control, and computes and tries remedies. It also prints how many other NICs a
+NIC that sends PAUSE without end can stop.
 
   proved      no case has a cycle; --out writes a certificate
   REFUTED     a run deadlocked; --out writes its scenario

@@ -74,8 +74,8 @@ something worse with "git bisect run" (docs/compare.md).`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.Over, "over", "", "compare in each scenario of a `folder`, at each combination of a sweep's values, in "+
-		"another scenario of a search's family under each seed, or in the scenarios of bench cc (cc)")
+	flags.StringVar(&f.Over, "over", "", "compare in the scenarios of a `source`: a folder, a sweep (each combination of its values), "+
+		"a family for search (another scenario under each seed), or cc for the scenarios of bench cc")
 	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..100, one for each round (default: the sweep's, or 1..40)")
 	flags.StringSliceVar(&f.metrics, "metrics", compare.DefaultMetrics, "`metrics` to compare, separated by commas, the "+
 		"decisive one first; METRIC:TAG covers only flows with the tag")

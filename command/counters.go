@@ -45,7 +45,7 @@ func newCountersCommand() *cobra.Command {
 
 Without an argument, the counters are those of a live fabric. With a run's
 folder, counters repeats the run from its manifest and compares fingerprints,
-because counters are in none of its files. With a scenario, it runs the
+because its files have no counters. With a scenario, it runs the
 scenario without writing results. Counters start at 0 with the run or fabric.
 
 The default format is pfc for switches and ethtool for hosts. --dump writes a

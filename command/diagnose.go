@@ -42,9 +42,9 @@ writes them, and outputs of perftest's clients. A file's content decides its
 format, and its name begins with the node's: leaf0.pfc.txt, h3.ethtool.txt.
 
 The fabric's file is a scenario: the topology, the settings of switches and
-hosts, and as its duration the time for which the dumps counted. It needs no
-flows. Without them the traffic comes from perftest's outputs, or is estimated
-from the bytes that hosts sent and received. A topology alone is enough with
+hosts, and as its duration the time between reset and dump. It needs no flows.
+Without them the traffic comes from perftest's outputs, or is estimated from
+the bytes that hosts sent and received. A topology alone is enough with
 --window.
 
 Faults: PFC storms, slow receivers, wrong DSCP, NICs that ignore CNPs, PFC or
@@ -57,7 +57,7 @@ longer cables, links down.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.topology, "topology", "", "`file` of the fabric (default: "+fabricFile+" in DIR)")
-	flags.StringVar(&f.window, "window", "", "`time` for which the dumps counted (default: the duration in the fabric's file)")
+	flags.StringVar(&f.window, "window", "", "`time` between reset and dump (default: the duration in the fabric's file)")
 	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: that of the fabric's file)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
 	flags.IntVar(&f.top, "top", 3, "`number` of explanations to print")

@@ -26,10 +26,10 @@ func newFaultCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fault link|switch|host NAME... STATE [TIME]",
 		Short: "Inject a fault into a live fabric",
-		Long: `Inject a fault into a live fabric, or repair it, by the words of the shell's
-verbs link, switch and host. With a TIME, such as 50ms, the fault ends by itself
-after that virtual time, and what it changed becomes as it was before. "pausenet
-fault link h0 down" concerns all links of h0.
+		Long: `Inject a fault into a live fabric, or repair it, with the arguments of the
+shell's verbs link, switch and host. With a TIME, such as 50ms, the fault ends
+by itself after that virtual time, and its changes are undone. "pausenet fault
+link h0 down" takes down all links of h0.
 
 Programs on nodes may inject faults too if the fabric was brought up with
 --allow-faults.`,

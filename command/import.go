@@ -143,7 +143,7 @@ names the platform's pg_profile_lookup.ini.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sameFile(args[0], output) {
-				return badInput(fmt.Errorf("--output %s is the input file (write to another)", output))
+				return badInput(fmt.Errorf("--out %s is the input file (write to another)", output))
 			}
 			text, notes, err := importSONiC(args[0], lookup, topology, port, output)
 			if err != nil {
@@ -255,18 +255,18 @@ func newImportClabCommand() *cobra.Command {
 		Use:   "clab FILE",
 		Short: "Make a topology from containerlab's .clab.yml",
 		Long: `Read a topology file of containerlab and write a topology for pausenet: nodes,
-links, binds, exec, env and ports, with what defaults, kinds and groups say.
-Nodes of kind linux become hosts; all others, and those whose image routes,
-become switches. import warns of each key without an equivalent, with what to
-do instead.
+links, binds, exec, env and ports, after defaults, kinds and groups are applied.
+Nodes of kind linux become hosts, unless their image is a router (FRR, BIRD and
+so on). All other nodes become switches. A warning names each key without an
+equivalent, and says what to do instead.
 
-"pausenet up FILE.clab.yml" imports the file, too.`,
+"pausenet up FILE.clab.yml" imports the file itself.`,
 		Example: `  pausenet import clab lab.clab.yml --out lab.yaml
   sudo pausenet up lab.clab.yml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if sameFile(args[0], output) {
-				return badInput(fmt.Errorf("--output %s is the input file (write to another)", output))
+				return badInput(fmt.Errorf("--out %s is the input file (write to another)", output))
 			}
 			data, err := files.Input(args[0], files.Kind{Name: "a topology file of containerlab", Most: 16 << 20})
 			if err != nil {

@@ -30,7 +30,7 @@ family is a scenario's file with a section "search". The section says which
 settings, flows and link failures may vary, and what to look for
 (docs/search.md).
 
-A third of the candidates is drawn at random. The others are changes of the
+A third of the candidates is drawn at random. The others modify the
 worst candidate of each cause found so far. Then search removes every flow,
 failure and setting that a case does not need. For each cause it writes a
 scenario of a few lines, and the command that runs it.

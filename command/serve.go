@@ -48,12 +48,11 @@ The reply says what the command printed, and its exit code:
 
   {"id": 1, "exit_code": 0, "stdout": "...", "stderr": "..."}
 
-Commands run one after the other. Each does what it does in a process of its
-own, without the time that a process takes to start: programs that run many
-short scenarios, such as an optimizer's evaluations, are faster. The end of
-standard input ends serve. SIGINT and SIGTERM end the command that runs, as
-always, and serve after its reply. Live fabrics and commands that serve
-others need a process of their own.
+Commands run one after the other, with the same results as in processes of
+their own. They save the time that a process takes to start, which matters to
+programs that run many short scenarios, such as optimizers. The end of standard
+input ends serve. SIGINT and SIGTERM end the running command, and serve after
+its reply. serve refuses live fabrics and commands that serve others.
 
 With --socket, serve listens on a Unix socket instead, which only your user may
 use. Several programs may be connected at once; their commands take turns. A
