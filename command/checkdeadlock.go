@@ -470,8 +470,8 @@ func (v *deadlockView) write(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	for _, file := range v.Files {
-		fmt.Fprintf(w, "  file: %s\n", file)
+	if len(v.Files) > 0 {
+		fmt.Fprintf(w, "\nfiles: %s\n", strings.Join(v.Files, ", "))
 	}
 	_, err := fmt.Fprintf(w, "%s: %s\n", v.Name, v.Verdict)
 	return err
