@@ -48,8 +48,11 @@ func (d *database) merge(f *File) error {
 	}
 	for name, text := range all {
 		var table map[string]map[string]any
-		if json.Unmarshal(text, &table) != nil {
-			continue // not a table of rows: no setting of this audit
+		if err := json.Unmarshal(text, &table); err != nil {
+			if tableName().MatchString(strconv.Quote(name)) {
+				return fmt.Errorf("%s: %s: expected rows of fields, such as {\"Ethernet0\": {\"speed\": \"100000\"}}: %w", f.Name, name, err)
+			}
+			continue // no setting of this audit
 		}
 		t := d.tables[name]
 		if t == nil {

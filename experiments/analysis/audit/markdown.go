@@ -33,6 +33,9 @@ func (r *Report) Summary() string {
 	if r.Suppressed > 0 {
 		text += fmt.Sprintf(" (and %d in the baseline)", r.Suppressed)
 	}
+	if len(r.Ignored) > 0 {
+		text += "; ignored for their format: " + few(r.Ignored)
+	}
 	return text
 }
 

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -99,6 +100,20 @@ func owner(name string) (device string, certain bool) {
 	return stem, false
 }
 
+// notJSON returns an error for a file that is a configuration by its name, but whose text is not JSON: a file that was
+// cut off is a mistake, not a file of another program.
+func notJSON(f *File) error {
+	base := path.Base(f.Name)
+	if !strings.HasSuffix(base, ".json") || !slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(base, s) }) {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal(f.Data, &value); err != nil {
+		return fmt.Errorf("not JSON: %w (write the file again, or remove it)", err)
+	}
+	return nil
+}
+
 // reader collects the files of devices.
 type reader struct {
 	fabric   *Fabric
@@ -149,9 +164,13 @@ func Read(list []File) (f *Fabric, ignored []string, err error) {
 		case lldp:
 			err = r.readLLDP(file, device)
 		case clab:
-			err = r.readClab(file)
+			if err = r.readClab(file); err != nil { // it names the file
+				return nil, nil, err
+			}
 		case unknown:
-			ignored = append(ignored, file.Name)
+			if err = notJSON(file); err == nil {
+				ignored = append(ignored, file.Name)
+			}
 		default:
 			err = r.readNIC(k, file, device)
 		}

@@ -41,6 +41,10 @@ func TestReaders(t *testing.T) {
 	if got := fmt.Sprint(ignored); got != "[fabric/notes.txt fabric/package.json]" {
 		t.Errorf("ignored %s", got)
 	}
+	summary := (&Report{Ignored: ignored}).Summary()
+	if want := "ignored for their format: fabric/notes.txt, fabric/package.json"; !strings.HasSuffix(summary, want) {
+		t.Errorf("the summary: %s", summary)
+	}
 	byName := map[string]*Switch{}
 	for _, s := range f.Switches {
 		byName[s.Name] = s
@@ -87,6 +91,11 @@ func TestReadErrors(t *testing.T) {
 			`BUFFER_PROFILE|p: xoff: "-1" is not a number`,
 		},
 		{`{"PORT": `, `not a JSON object of tables`},
+		{`{"PO`, `not JSON: unexpected end`},
+		{``, `not JSON: unexpected end`},
+		{`{"PORT": {"E": {}}, "BUFFER_PG": []}`, `BUFFER_PG: expected rows of fields`},
+		{`{"PORT": {"E": {}}, "PORT_QOS_MAP": {"E": "x"}}`, `PORT_QOS_MAP: expected rows of fields`},
+		{`{"PORT": {"E": {}}, "MOTD": ["not of this audit"]}`, ``},
 	} {
 		_, err := Audit(files("s/config_db.json", c.text), Assumptions{})
 		got := fmt.Sprint(err)
@@ -98,7 +107,7 @@ func TestReadErrors(t *testing.T) {
 		"h0.cma_roce_tos": "256", "h0.cnp_dscp": "64", "h0.mlnx_qos": "PFC configuration:\ndscp2prio mapping:\n prio:9 dscp:1,\n",
 		"h0.dcb": "dscp-prio AF99:3\n", "s.lldp.json": `{"lldp": {"interface": 3}}`, "x.clab.yml": "topology: [",
 	} {
-		if _, err := Audit(files(name, text), Assumptions{}); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := Audit(files(name, text), Assumptions{}); err == nil || strings.Count(err.Error(), name) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
