@@ -2,6 +2,8 @@ package command
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,7 +89,10 @@ const servedGCPercent = 400
 // serve answers requests until their end.
 func serve(from io.Reader, to io.Writer) error {
 	defer startServing()()
-	a := answering{name: "standard input", turn: &sync.Mutex{}, directory: func(*serveRequest) {}}
+	a := answering{
+		name: "standard input", turn: &sync.Mutex{}, directory: func(*serveRequest) {},
+		present: func() (context.Context, context.CancelFunc) { return context.WithCancel(context.Background()) },
+	}
 	return a.answer(from, to)
 }
 
@@ -113,9 +118,10 @@ func serveGC() {
 
 // answering describes a client.
 type answering struct {
-	name      string              // for messages
-	turn      *sync.Mutex         // clients take turns
-	directory func(*serveRequest) // sets the working directory of a request
+	name      string                                       // for messages
+	turn      *sync.Mutex                                  // clients take turns
+	directory func(*serveRequest)                          // sets the working directory of a request
+	present   func() (context.Context, context.CancelFunc) // returns a context that ends when the client goes
 }
 
 // answer answers the client's requests until their end.
@@ -128,16 +134,13 @@ func (a *answering) answer(from io.Reader, to io.Writer) error {
 		if len(strings.TrimSpace(lines.Text())) == 0 {
 			continue
 		}
-		var r serveRequest
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+		r, err := parseRequest(lines.Bytes())
+		if err != nil {
 			return badInput(fmt.Errorf(`line %d of %s is no request: %w (write {"command": ["run", "incast"]})`,
 				number, a.name, err))
 		}
-		a.directory(&r)
-		a.turn.Lock()
-		reply, err := r.serve()
-		serveGC()
-		a.turn.Unlock()
+		a.directory(r)
+		reply, err := a.carryOut(r)
 		if err != nil {
 			return err
 		}
@@ -154,8 +157,36 @@ func (a *answering) answer(from io.Reader, to io.Writer) error {
 	return lines.Err()
 }
 
+// parseRequest parses a line. It refuses unknown keys: a misspelt "directory" would move the results.
+func parseRequest(line []byte) (*serveRequest, error) {
+	var r serveRequest
+	err := json.Unmarshal(line, &r)
+	if err == nil {
+		strict := json.NewDecoder(bytes.NewReader(line))
+		strict.DisallowUnknownFields()
+		err = strict.Decode(&r)
+	}
+	if err == nil && r.Command == nil {
+		err = errors.New("command is missing")
+	}
+	return &r, err
+}
+
+// carryOut waits for the client's turn and serves its request. The command is interrupted when the client goes.
+func (a *answering) carryOut(r *serveRequest) (*serveReply, error) {
+	ctx, stop := a.present()
+	defer stop()
+	a.turn.Lock()
+	defer a.turn.Unlock()
+	if ctx.Err() != nil {
+		return r.refuse(errors.New("the client has gone")), nil
+	}
+	defer serveGC()
+	return r.serve(ctx)
+}
+
 // serve runs the command in this process, with standard streams, arguments and directory of its own.
-func (r *serveRequest) serve() (*serveReply, error) {
+func (r *serveRequest) serve(ctx context.Context) (*serveReply, error) {
 	if r.Directory != "" {
 		if err := os.Chdir(r.Directory); err != nil {
 			return r.refuse(fmt.Errorf("directory: %w", err)), nil
@@ -186,7 +217,7 @@ func (r *serveRequest) serve() (*serveReply, error) {
 	}
 	os.Stdin, os.Stdout, os.Stderr = in, out.to, complaints.to
 	os.Args = append([]string{args[0]}, r.Command...)
-	code := execute(root, r.Command)
+	code := execute(ctx, root, r.Command)
 	return &serveReply{ID: r.ID, ExitCode: code, Stdout: out.text(), Stderr: complaints.text()}, nil
 }
 

@@ -25,3 +25,19 @@ func TestServeKeepsNothing(t *testing.T) {
 		t.Errorf("the heap grew from %d to %d bytes over 50 requests", before, after)
 	}
 }
+
+// TestServeRefusesTypos checks that a line with an unknown key, or without a command, runs nothing.
+func TestServeRefusesTypos(t *testing.T) {
+	for line, want := range map[string]string{
+		`{}`:                   "command is missing",
+		"null":                 "command is missing",
+		`{"cmd": ["version"]}`: `unknown field "cmd"`,
+		`{"command": ["version"], "dir": "/tmp"}`: `unknown field "dir"`,
+		`{"command": ["version"]} {}`:             "after top-level value",
+	} {
+		var out strings.Builder
+		if err := serve(strings.NewReader(line+"\n"), &out); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+			t.Errorf("%s: %v, output %q", line, err, out.String())
+		}
+	}
+}

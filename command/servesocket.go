@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,9 +80,10 @@ func (s *socketServer) complain(err error) {
 }
 
 // answer answers the requests of a client. Only its own requests change its working directory.
-func (s *socketServer) answer(c net.Conn) {
+func (s *socketServer) answer(c *net.UnixConn) {
 	at := s.start
-	a := answering{name: "the connection", turn: &s.turn, directory: func(r *serveRequest) {
+	present := func() (context.Context, context.CancelFunc) { return whileConnected(c) }
+	a := answering{name: "the connection", turn: &s.turn, present: present, directory: func(r *serveRequest) {
 		if r.Directory != "" && !filepath.IsAbs(r.Directory) {
 			r.Directory = filepath.Join(at, r.Directory)
 		}
@@ -100,8 +102,30 @@ func (s *socketServer) answer(c net.Conn) {
 	}
 }
 
+// hangUpPeriod is the time between two checks whether a client is still connected.
+const hangUpPeriod = 100 * time.Millisecond
+
+// whileConnected returns a context that ends soon after the client has closed the connection.
+func whileConnected(c *net.UnixConn) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for !hungUp(c) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(hangUpPeriod):
+			}
+		}
+		cancel()
+	}()
+	return ctx, cancel
+}
+
 // listenUnix listens on a socket that only this user may use. It replaces the socket of a process that was killed.
 func listenUnix(path string) (*net.UnixListener, error) {
+	if strings.HasPrefix(path, "@") { // a name without a file, whose mode nobody checks
+		return nil, badInput(fmt.Errorf("--socket %s: expected a file's path (write ./%[1]s for a file of this name)", path))
+	}
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode()&fs.ModeSocket == 0 {
 			return nil, badInput(fmt.Errorf("--socket %s: the file is not a socket (choose another path)", path))

@@ -4,6 +4,7 @@ package command
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -105,11 +107,58 @@ func TestServeSocket(t *testing.T) {
 	if r := call("b", `{"command": ["version"]}`); r.ExitCode != 0 { // another client's mistake is its own
 		t.Errorf("%+v", r)
 	}
+	gone, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintln(gone, `{"command": ["run", "incast", "--cc", "none", "--seeds", "1..10000", "--out", "left"]}`); err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	if r := call("b", `{"command": ["version"]}`); r.ExitCode != 0 { // it does not wait for the 10 000 runs
+		t.Errorf("%+v", r)
+	}
+	if runs, err := filepath.Glob(filepath.Join(folder, "left", "*", "*")); err != nil || len(runs) >= 10_000 {
+		t.Errorf("%d runs of a client that has gone, %v", len(runs), err)
+	}
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	_ = server.Wait()
 	if _, err := os.Lstat(socket); err == nil || server.ProcessState.ExitCode() != exitVerdict {
 		t.Errorf("after SIGTERM: exit code %d, and the socket: %v", server.ProcessState.ExitCode(), err)
+	}
+}
+
+// TestHungUp checks that only a closed connection interrupts a command, and not the end of its requests.
+func TestHungUp(t *testing.T) {
+	t.Parallel()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.AcceptUnix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := client.CloseWrite(); err != nil || hungUp(c) {
+		t.Errorf("after the last request: %v, hung up %t", err, hungUp(c))
+	}
+	client.Close()
+	ctx, stop := whileConnected(c)
+	defer stop()
+	<-ctx.Done()
+	a := answering{turn: &sync.Mutex{}, present: func() (context.Context, context.CancelFunc) { return ctx, func() {} }}
+	if r, err := a.carryOut(&serveRequest{Command: []string{"version"}}); err != nil || r.ExitCode == 0 || r.Stdout != "" {
+		t.Errorf("a request of a client that has gone: %+v, %v", r, err)
+	}
+	if _, err := listenUnix("@name"); err == nil || !strings.Contains(err.Error(), "./@name") {
+		t.Errorf("a socket without a file: %v", err)
 	}
 }

@@ -1,0 +1,21 @@
+package command
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// hungUp reports whether the peer has closed the connection. One that has only ended its requests has not.
+func hungUp(c *net.UnixConn) (gone bool) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd)}}
+		_, _ = unix.Poll(fds, 0)
+		gone = fds[0].Revents&unix.POLLHUP != 0
+	})
+	return gone || err != nil
+}
