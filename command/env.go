@@ -83,7 +83,7 @@ func (f *envFlags) run(name string, in io.Reader, out io.Writer) error {
 	if _, given := os.LookupEnv("GOGC"); !given {
 		debug.SetGCPercent(servedGCPercent)
 	}
-	runtime.GOMAXPROCS(f.processors)
+	runtime.GOMAXPROCS(min(f.processors, runtime.NumCPU())) // more would only wait for each other
 	hello, err := json.Marshal(envHello{
 		e.Scenario.Name, e.Agents, e.Interval, e.Scenario.Duration, env.Features, env.LeastRate, env.Declarations,
 	})
