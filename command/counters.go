@@ -188,6 +188,9 @@ func (f *countersFlags) ofScenario(ctx context.Context, name string) (*counters.
 	if controller == "" {
 		controller = s.scenario.Controllers[0]
 	}
+	if err := scenario.Check(s.scenario, []string{controller}); err != nil {
+		return nil, badInput(err)
+	}
 	fabric, _, err := runCounters(ctx, s.scenario, controller, s.scenario.Seed)
 	return fabric, err
 }
@@ -260,6 +263,9 @@ func dumpCounters(out io.Writer, folder string, fabric *counters.Fabric) error {
 func (f *countersFlags) serve(c *cobra.Command, fabric *counters.Fabric, source *taker) error {
 	if f.node == "" {
 		return badInput(fmt.Errorf("--redis serves one switch: name it with --node (nodes: %s)", scenario.Few(countedNodes(fabric))))
+	}
+	if fabric.Node(f.node).Host {
+		return badInput(fmt.Errorf("--redis serves a switch, and %s is a host: name another --node", f.node))
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
