@@ -80,6 +80,9 @@ otherwise 1.`,
 
 // audit reads, audits and prints.
 func (f *auditFlags) audit(c *cobra.Command, args []string) error {
+	if err := excludes(c, "write-baseline", "baseline", "scenarios", "run", "fail-on"); err != nil {
+		return err
+	}
 	least, err := f.severity()
 	if err != nil {
 		return badInput(err)

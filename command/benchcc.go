@@ -78,13 +78,9 @@ runs of such a folder, and exits with 1 if a result differs.`,
 
 func (f *benchCCFlags) run(c *cobra.Command) error {
 	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "check"), notEmpty(c, "held-out"),
-		atLeastOne(c.Flags(), "jobs")); err != nil {
+		atLeastOne(c.Flags(), "jobs"), excludes(c, "check", "cc", "scenarios", "seeds", "out", "force"),
+		needs(c, "sample", "check"), needs(c, "force", "out")); err != nil {
 		return err
-	}
-	for _, other := range []string{"cc", "scenarios", "seeds", "out", "force"} { // those of new runs
-		if err := atMostOne(c, "check", other); err != nil {
-			return err
-		}
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()

@@ -67,7 +67,7 @@ otherwise.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := notEmpty(c, "out"); err != nil {
+			if err := errors.Join(notEmpty(c, "out"), excludes(c, "certificate", "failures", "each", "no-run", "out")); err != nil {
 				return err
 			}
 			ctx, release := shutdown.Context(c.Context())

@@ -140,6 +140,24 @@ func atMostOne(c *cobra.Command, names ...string) error {
 	return nil
 }
 
+// excludes returns an error if a flag and one of the others are given.
+func excludes(c *cobra.Command, flag string, others ...string) error {
+	for _, other := range others {
+		if err := atMostOne(c, flag, other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// needs returns an error if a flag is given without the one that gives it an effect.
+func needs(c *cobra.Command, flag, other string) error {
+	if c.Flags().Changed(flag) && !c.Flags().Changed(other) {
+		return badInput(fmt.Errorf("--%s has an effect only with --%s (add it, or leave --%[1]s out)", flag, other))
+	}
+	return nil
+}
+
 // notEmpty returns an error if a flag for a folder or name has an empty value.
 func notEmpty(c *cobra.Command, flag string) error {
 	if f := c.Flags().Lookup(flag); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
