@@ -75,7 +75,7 @@ simulator's format.`,
 					return badInput(fmt.Errorf("--%s: %w", input.flag, err))
 				}
 				if sameFile(input.name, output) {
-					return badInput(fmt.Errorf("--output %s is one of the input files (write to another)", output))
+					return badInput(fmt.Errorf("--out %s is one of the input files (write to another)", output))
 				}
 			}
 			text, err := h.Scenario(folder)
