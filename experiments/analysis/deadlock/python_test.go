@@ -53,7 +53,7 @@ func TestPythonChecker(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := check()
-	want := fmt.Sprintf("%d cases of at most 2 failed links, %d turns compared", result.Cases, result.Turns)
+	want := fmt.Sprintf("%d cases, failed links: at most 2; %d turns compared", result.Cases, result.Turns)
 	if err != nil || !strings.Contains(out, want) {
 		t.Errorf("%v: %s: want %q", err, out, want)
 	}
