@@ -215,6 +215,7 @@ func TestCommands(t *testing.T) {
 		{"bench --rounds 0", exitBadInput, "", "pausenet: --rounds 0: expected at least 1"},
 		{"sweep incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: expected at least 1"},
 		{"compare dcqcn", exitBadInput, "", "pausenet: an argument is missing: write pausenet compare A B [SCENARIO...] [flags]"},
+		{"compare dcqcn hpcc incast --worst w.yaml", exitBadInput, "", "--worst has an effect only with --over"},
 		{"compare dcqcn hpcc incast --jobs 0", exitBadInput, "", "pausenet: --jobs 0: expected at least 1"},
 		{"compare dcqcn hpcc incast --metrics foo", exitBadInput, "", `pausenet: --metrics: unknown metric "foo"`},
 		{"compare dcqcn hpcc incast --metrics cnps", exitBadInput, "", "neither more nor less CNPs (cnps) is better"},

@@ -105,6 +105,9 @@ func (f *compareFlags) run(c *cobra.Command) error {
 	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
 		return err
 	}
+	if err := needs(c, "worst", "over"); err != nil { // without it no scenario is generated
+		return err
+	}
 	plane, err := choosePlane(f.plane)
 	if err != nil {
 		return err
