@@ -67,6 +67,9 @@ func commands() []commandGroup {
 // liveGroup holds the group ID of liveCommands.
 const liveGroup = "live"
 
+// Commands appear in the order of commands(). The setting is cobra's own, of all commands.
+func init() { cobra.EnableCommandSorting = false }
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pausenet",
@@ -105,7 +108,6 @@ if a build cannot make a run.`},
 		"configuration `file` (default: pausenet/config.yaml in your configuration folder)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return applyConfiguration(c, config) }
-	cobra.EnableCommandSorting = false
 	root.SetUsageFunc(writeHelpUsage)
 	for _, group := range commands() {
 		if group.id != "" && len(group.commands) > 0 {
