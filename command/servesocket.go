@@ -139,7 +139,7 @@ func listenUnix(path string) (*net.UnixListener, error) {
 			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: replace the socket of an ended process: %w", err)}
 		}
 	}
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	listener, err := (&net.ListenConfig{Control: private}).Listen(context.Background(), "unix", path)
 	if err != nil {
 		return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: %w (choose a path of at most 100 characters in a folder that you may "+
 			"write to)", err)}
@@ -147,5 +147,5 @@ func listenUnix(path string) (*net.UnixListener, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, &exitError{exitEnvironment, errors.Join(err, listener.Close())}
 	}
-	return listener, nil
+	return listener.(*net.UnixListener), nil
 }

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"errors"
 	"net"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,4 +20,12 @@ func hungUp(c *net.UnixConn) (gone bool) {
 		gone = fds[0].Revents&unix.POLLHUP != 0
 	})
 	return gone || err != nil
+}
+
+// private makes the file of a socket that is about to be bound accessible to this user only: on Linux the file has the
+// mode of the socket.
+func private(_, _ string, c syscall.RawConn) error {
+	var failed error
+	err := c.Control(func(fd uintptr) { failed = unix.Fchmod(int(fd), 0o600) })
+	return errors.Join(err, failed)
 }
