@@ -31,7 +31,7 @@ type Options struct {
 	Calls        int           // limits the calls at a time; further ones wait
 }
 
-// Resource is a text that clients can read.
+// Resource represents a text that clients can read.
 type Resource struct {
 	URI, Name, About, MIME string
 	Read                   func() ([]byte, error)

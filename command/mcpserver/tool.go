@@ -27,7 +27,7 @@ type Tool struct {
 	Files     bool       // accepts the texts of files that its arguments and flags name
 	Writes    bool       // writes below the server's folder, Files aside
 	Text      bool       // prints text rather than JSON
-	// Result has the type that the command prints as JSON. Its value is unused.
+	// Result names the type that the command prints as JSON. Its value is unused.
 	Result any
 }
 

@@ -18,7 +18,7 @@ import (
 type CheckOptions struct {
 	// Sample sets the number of runs; 0: all.
 	Sample int
-	// HeldOut is the secret phrase, needed to repeat held-out runs; empty: only public ones.
+	// HeldOut holds the secret phrase, needed to repeat held-out runs; empty: only public ones.
 	HeldOut string
 	Jobs    int
 }

@@ -79,7 +79,7 @@ var (
 type Manifest struct {
 	Schema  int    `json:"schema"`
 	Version string `json:"version"`
-	// Suite is the SHA-256 of the public scenarios with their weights.
+	// Suite holds the SHA-256 of the public scenarios with their weights.
 	Suite       string       `json:"suite"`
 	Only        []string     `json:"only,omitempty"`
 	Seeds       []uint64     `json:"seeds"`
@@ -130,7 +130,7 @@ func (r *Results) keep(b *Bench) {
 	slices.SortStableFunc(r.Groups, func(a, b GroupRow) int { return cmp.Compare(order[a.key()], order[b.key()]) })
 }
 
-// Folder is an open folder of results.
+// Folder represents an open folder of results.
 type Folder struct {
 	*files.Folder
 	bench    *Bench

@@ -22,7 +22,7 @@ type Family struct {
 	draw func(d *draft, value int)
 }
 
-// PerFamily is the number of scenarios of a family.
+// PerFamily holds the number of scenarios of a family.
 const PerFamily = 5
 
 // Families returns the generators, in the order of all tables.
@@ -96,9 +96,9 @@ type Draft struct {
 	Name   string // family and number: incast-1
 	Family string
 	Value  string // of the family's parameter
-	// Weight is the scenario's share of the score; the weights of all scenarios add up to 1.
+	// Weight holds the scenario's share of the score; the weights of all scenarios add up to 1.
 	Weight float64
-	// Text is the scenario as YAML.
+	// Text holds the scenario as YAML.
 	Text string
 }
 

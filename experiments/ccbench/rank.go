@@ -25,7 +25,7 @@ type Half struct {
 type Entry struct {
 	Rank       int    `json:"rank"`
 	Controller string `json:"controller"`
-	// Score is the weighted geometric mean of the scenarios' scores, each a mean over seeds.
+	// Score holds the weighted geometric mean of the scenarios' scores, each a mean over seeds.
 	Score float64 `json:"score"`
 	// Low and High bound the score, and RankLow and RankHigh the rank, with 95 % confidence: by a bootstrap over the
 	// scenarios of each family.
@@ -49,11 +49,11 @@ type Entry struct {
 
 // Agreement measures how alike two rankings of the same controllers are.
 type Agreement struct {
-	// Tau is Kendall's tau, from -1 to 1. Low and High bound it with 95 % confidence.
+	// Tau holds Kendall's tau, from -1 to 1. Low and High bound it with 95 % confidence.
 	Tau  float64 `json:"kendall_tau"`
 	Low  float64 `json:"tau_low"`
 	High float64 `json:"tau_high"`
-	// Rho is Spearman's rank correlation.
+	// Rho holds Spearman's rank correlation.
 	Rho float64 `json:"spearman_rho"`
 }
 

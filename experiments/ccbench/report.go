@@ -23,7 +23,7 @@ type Report struct {
 	HeldOut *Agreement `json:"agreement_of_halves,omitempty"`
 	// SeedTau holds the least Kendall's tau between the rankings of two seeds; nil for a single seed.
 	SeedTau *float64 `json:"least_tau_of_seeds,omitempty"`
-	// Commitment is a hash of the secret phrase.
+	// Commitment holds a hash of the secret phrase.
 	Commitment string `json:"held_out_commitment,omitempty"`
 	Runs       []Row  `json:"runs"`
 

@@ -20,7 +20,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// PublicSeed is the seed of the public scenarios.
+// PublicSeed holds the seed of the public scenarios.
 const PublicSeed = 2026
 
 // Names of the two halves.
@@ -37,7 +37,7 @@ type Options struct {
 	Seeds []uint64
 	// Only names scenarios and families; empty: all.
 	Only []string
-	// HeldOut is the secret phrase of the held-out scenarios; empty: only the public ones.
+	// HeldOut holds the secret phrase of the held-out scenarios; empty: only the public ones.
 	HeldOut string
 }
 

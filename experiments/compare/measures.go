@@ -37,7 +37,7 @@ func baseName(m *measure.Metric) string {
 // Comparable reports whether less or more of a metric is better.
 func Comparable(m *measure.Metric) bool { return !slices.Contains(noBetter, baseName(m)) }
 
-// State tells why a comparison has ended.
+// State names the reason for which a comparison ended.
 type State string
 
 const (
@@ -46,7 +46,7 @@ const (
 	Interrupted State = "interrupted" // the user ended it
 )
 
-// Answer tells which side is better in a metric.
+// Answer names the side that is better in a metric.
 type Answer string
 
 const (
@@ -88,7 +88,7 @@ type Measure struct {
 	// Shares of the pairs in which A and B are better.
 	BetterShare Interval `json:"a_better_share"`
 	WorseShare  Interval `json:"b_better_share"`
-	// Ratio is the median of A's value over B's.
+	// Ratio holds the median of A's value over B's.
 	Ratio    Interval `json:"ratio"`
 	P        float64  `json:"p"`          // two-sided
 	Adjusted float64  `json:"p_adjusted"` // by Holm, for all metrics together

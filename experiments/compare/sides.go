@@ -128,7 +128,7 @@ func (f *source) read(reading scenario.Reading, seed uint64) (*scenario.Scenario
 	return reading.Parse(f.path, []byte(text))
 }
 
-// Bench is the name under which Subject.Over has the public scenarios of bench cc.
+// Bench holds the name under which Subject.Over has the public scenarios of bench cc.
 const Bench = "cc"
 
 // Cases returns the cases of the subject, and the seeds. Each error is a user's mistake.

@@ -254,7 +254,7 @@ func (p *Port) put(at *uint64, value uint64) {
 	*at, p.read[at] = value, true
 }
 
-// Value is one counter of a port, by its name in ethtool or COUNTERS_DB. Times are in nanoseconds.
+// Value represents one counter of a port, by its name in ethtool or COUNTERS_DB. Times are in nanoseconds.
 type Value struct {
 	Name  string
 	Value uint64

@@ -61,7 +61,7 @@ def on_ack(flow, ack):
 // agentFile is the skeleton's name.
 const agentFile = "agent.star"
 
-// LeastRate is the lowest rate that agents can set, by the line rate.
+// LeastRate holds the lowest rate that agents can set, by the line rate.
 const LeastRate = 1.0 / 256
 
 // Environment makes the episodes of a scenario.
@@ -111,7 +111,7 @@ func Read(name string, interval vtime.Time, reading scenario.Reading) (*Environm
 	return &Environment{Interval: interval, Agents: len(s.Flows), Scenario: &own, controller: names[0]}, nil
 }
 
-// State is that of an agent's flow.
+// State holds the state of an agent's flow.
 type State uint8
 
 // States of a flow.
@@ -220,13 +220,13 @@ func (a *agent) observe(into []float32) {
 
 func cut(x float64) float32 { return float32(min(x, most)) }
 
-// Episode is a run of the scenario that waits for the agents at the end of each interval.
+// Episode represents a run of the scenario that waits for the agents at the end of each interval.
 type Episode struct {
 	Observations []float32 // of all agents, Features after Features
 	States       []State
 	Now          vtime.Time
 	Over         bool // all flows have ended, or the scenario's duration
-	// Fingerprint is that of the run, if all flows have ended.
+	// Fingerprint holds the run's fingerprint, if all flows have ended.
 	Fingerprint string
 
 	agents   []agent

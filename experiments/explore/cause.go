@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Cause says why a run is as it is. Class has kinds of nodes in place of their names and no numbers, so equal
+// Cause names what decided a run's result. Class has kinds of nodes in place of their names and no numbers, so equal
 // mechanisms at different ports are one class. Sentence has the names.
 type Cause struct {
 	Class    string `json:"class"`

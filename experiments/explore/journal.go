@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// JournalName is the name of the journal in an output folder.
+// JournalName holds the name of the journal in an output folder.
 const JournalName = "journal.jsonl"
 
 // Journal keeps the outcomes of runs in a file of JSON lines, in the order in which the runs ended. The first line

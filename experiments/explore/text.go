@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Sections are the keys that a family's file has beside those of a scenario.
+// Sections lists the keys of a family's file that a scenario does not have.
 var Sections = []string{"search", "tune"}
 
 // Setting holds the value of a path of a scenario, as --set has them.

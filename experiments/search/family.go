@@ -34,7 +34,7 @@ type Family struct {
 	plans    map[string]*topologies.Plan
 }
 
-// Objective says what a worst case is.
+// Objective defines the worst case.
 type Objective struct {
 	Quantity *explore.Quantity
 	Under    string // controller or variant of the family

@@ -43,7 +43,7 @@ type Result struct {
 	Spent time.Duration `json:"-"` // processor time
 }
 
-// Case is the worst case of one cause, shrunk.
+// Case represents the worst case of one cause, shrunk.
 type Case struct {
 	Cause string  `json:"cause"`
 	Why   string  `json:"why"`

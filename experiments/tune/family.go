@@ -36,7 +36,7 @@ type Tuning struct {
 	sources  []files.Source
 }
 
-// Limit is a constraint on every run.
+// Limit represents a constraint on every run.
 type Limit struct {
 	Quantity *explore.Quantity
 	AtMost   bool // otherwise at least

@@ -48,7 +48,7 @@ func (t *Tuning) compare(scenario string, gains []float64) Comparison {
 	return c
 }
 
-// Pair is a scenario under one seed, with both values of the objective. A value is null if the run has none.
+// Pair represents a scenario under one seed, with both values of the objective. A value is null if the run has none.
 type Pair struct {
 	Scenario string   `json:"scenario"`
 	Seed     uint64   `json:"seed"`

@@ -356,14 +356,14 @@ type Parameter struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is a value beside the tuned one.
+// Step represents a value beside the tuned one.
 type Step struct {
 	Value   string  `json:"value"`
 	Percent float64 `json:"change_percent"` // of the objective, against the tuned value
 	Broken  bool    `json:"breaks_limit"`   // or cannot run
 }
 
-// Point is a candidate than which none is better in both quantities.
+// Point represents a candidate that no other one beats in both quantities.
 type Point struct {
 	Objective float64           `json:"objective"`
 	Against   float64           `json:"against"`

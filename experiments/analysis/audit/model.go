@@ -192,7 +192,7 @@ func (l *Link) String() string {
 	return fmt.Sprintf("%s:%s - %s:%s", l.Ends[0].Device, l.Ends[0].Port, l.Ends[1].Device, l.Ends[1].Port)
 }
 
-// Priorities is a set of priorities.
+// Priorities represents a set of priorities.
 type Priorities uint8
 
 // Has reports whether the set has a priority.

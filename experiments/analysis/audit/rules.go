@@ -9,7 +9,7 @@ type Rule struct {
 	check    func(*auditor)
 }
 
-// Rules is the catalogue, in the order of docs/audit.md.
+// Rules lists the catalogue, in the order of docs/audit.md.
 var Rules = []Rule{
 	{"headroom", Error, "headroom holds everything in flight after XOFF", "IEEE 802.1Qbb-2011, annex O", checkHeadroom},
 	{

@@ -10,10 +10,10 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// DefaultPriority is the lossless priority of a topology without a scenario: that of hosts' data by default.
+// DefaultPriority holds the lossless priority of a topology without a scenario: that of hosts' data by default.
 const DefaultPriority = 3
 
-// ControlPriority is that of hosts' ACKs and CNPs by default. Remedies leave it as it is.
+// ControlPriority holds the default priority of hosts' ACKs and CNPs. Remedies do not change it.
 const ControlPriority = 6
 
 // ErrLossy reports that nothing can be paused.

@@ -6,7 +6,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Pair is a pair of leaves by their numbers in topologies.Routes: where frames enter and leave the fabric.
+// Pair represents a pair of leaves by their numbers in topologies.Routes: where frames enter and leave the fabric.
 type Pair struct{ From, To int32 }
 
 // Class holds lossless priorities with equal traffic.

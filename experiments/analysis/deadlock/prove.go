@@ -12,13 +12,13 @@ import (
 // MaxFailures limits the failed links of a case.
 const MaxFailures = 2
 
-// Case is a state of the fabric: a set of failed links, by index in the plan.
+// Case represents a state of the fabric: a set of failed links, by index in the plan.
 type Case struct{ Failed []int }
 
 // Order lists egress ports between switches so that each comes before those that its frames may wait for.
 type Order []topologies.PortID
 
-// Cycle is a cycle of buffers of one class in one case: each can wait for the next, and the last for the first.
+// Cycle represents a cycle of buffers of one class in one case: each can wait for the next, and the last for the first.
 type Cycle struct {
 	Case
 	Class int

@@ -158,7 +158,7 @@ func (n *network) upDown(r *topologies.Routes, pairs []Pair) (most, severed, joi
 	return most, severed, joined
 }
 
-// Trial tells what became of a remedy.
+// Trial holds the result of a remedy.
 type Trial struct {
 	Runs        int    `json:"runs"` // 0: no traffic is left
 	Deadlocked  bool   `json:"deadlocked"`

@@ -22,7 +22,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Case is a fabric with its traffic, to be run under faults.
+// Case represents a fabric with its traffic, to be run under faults.
 type Case struct {
 	base     resimulate.Base
 	plan     *topologies.Plan
@@ -35,7 +35,7 @@ type Case struct {
 	noise    []float64   // of each counter of the pairs, as a difference (measureNoise)
 }
 
-// Source tells where the traffic of a case comes from.
+// Source names the origin of a case's traffic.
 type Source string
 
 // Sources of the traffic, the best first.

@@ -23,7 +23,7 @@ type Options struct {
 	Progress func(done, total int) // called after each run; may be nil
 }
 
-// Explanation is a fault that may explain the dumps.
+// Explanation represents a fault that may explain the dumps.
 type Explanation struct {
 	Kind  resimulate.Kind `json:"kind"`
 	Place string          `json:"place,omitempty"`

@@ -27,7 +27,7 @@ const (
 	LinkDown  resimulate.Kind = "link down"
 )
 
-// Fault is one fault of a fabric.
+// Fault represents one fault of a fabric.
 type Fault struct {
 	resimulate.Fault
 	start func(*runner.Observed) error // changes the engine before the first event; nil: nothing

@@ -55,18 +55,18 @@ type Size struct {
 	Gap          float64 `json:"gap"` // how much less was measured, as a fraction of Bus
 }
 
-// Suspect is a fault and how well it explains the measurement.
+// Suspect represents a fault and how well it explains the measurement.
 type Suspect struct {
 	resimulate.Fault
 	// Or holds the texts of faults of the same kind at other places that explain as much; Alike has these places, too.
 	Or []string `json:"or,omitempty"`
-	// Error is the root mean square, over the simulated sizes, of the logarithm of measured over simulated time.
+	// Error holds the root mean square, over the simulated sizes, of the logarithm of measured over simulated time.
 	Error float64 `json:"error"`
 	// Bus holds the bus bandwidth under the fault at the largest simulated size.
 	Bus float64 `json:"busbw"`
 }
 
-// Answer is the comparison.
+// Answer represents the comparison.
 type Answer struct {
 	Collective  string    `json:"collective"`
 	Ranks       int       `json:"ranks"` // of the log

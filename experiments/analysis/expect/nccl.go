@@ -30,7 +30,7 @@ type Log struct {
 	Rows       []Row
 }
 
-// Row is one line of a log: an operation out of place.
+// Row represents one line of a log: an operation out of place.
 type Row struct {
 	Line int     // in the file
 	Size int64   // bytes

@@ -14,7 +14,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// MetreDelay is the propagation delay of a metre of cable, as the tables' cables are assumed to have.
+// MetreDelay holds the propagation delay of a metre of cable, as the tables' cables are assumed to have.
 const MetreDelay = 5 * vtime.Nanosecond
 
 // Table represents a pg_profile_lookup.ini. Files with the same text are one table.
@@ -96,7 +96,7 @@ var pauseQuanta = []struct{ rate, quanta int64 }{
 	{10, 60}, {25, 80}, {40, 118}, {50, 147}, {100, 394}, {200, 453}, {400, 905},
 }
 
-// Standard is the name of the response profile of IEEE 802.3.
+// Standard holds the name of the response profile of IEEE 802.3.
 const Standard = "802.3"
 
 // ParseResponse parses a profile: 802.3, none, or a time from 0 to 1 ms.
@@ -150,7 +150,7 @@ func (a *Assumptions) load(r *Row) Load {
 	}
 }
 
-// Verdict is the result of a row's check, from best to worst.
+// Verdict represents the result of a row's check, from best to worst.
 type Verdict int
 
 // Verdicts of rows.

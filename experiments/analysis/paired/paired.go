@@ -28,7 +28,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Design tells whether the number of pairs was chosen beforehand.
+// Design states whether the number of pairs was chosen beforehand.
 type Design int
 
 const (
@@ -36,13 +36,13 @@ const (
 	Fixed                    // the number of pairs was chosen before the first run
 )
 
-// Alpha is the probability of error of tests and intervals: intervals cover with a probability of at least 95 %.
+// Alpha holds the probability of error of tests and intervals: intervals cover with a probability of at least 95 %.
 const Alpha = 0.05
 
 // Sample collects the pairs of one measure.
 type Sample struct {
 	Design Design
-	// Margin is the relative difference up to which a pair counts as equal: 0.01 for 1 %.
+	// Margin holds the relative difference up to which a pair counts as equal: 0.01 for 1 %.
 	Margin float64
 
 	Better, Equal, Worse int // pairs in which A's cost is lower, equal or higher

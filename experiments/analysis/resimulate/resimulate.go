@@ -34,7 +34,7 @@ const (
 	Order     Kind = "rank order" // ranks in an order that crosses the fabric more often
 )
 
-// Fault is one fault: changes of a scenario.
+// Fault represents one fault: changes of a scenario.
 type Fault struct {
 	Kind  Kind   `json:"kind"`
 	Place string `json:"place,omitempty"` // a port, as "node:peer", or a host; empty: the whole fabric
@@ -58,7 +58,7 @@ func (f *Fault) Scaled(factor float64) (scaled Fault, ok bool) {
 	return f.vary(f.value * factor), true
 }
 
-// Base is the scenario without the fault.
+// Base holds the scenario without the fault.
 type Base struct {
 	File       string // the name of the scenario's file; other files are relative to its folder
 	Text       []byte

@@ -15,13 +15,13 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Version is the version of the format.
+// Version holds the version of the format.
 const Version = 1
 
 // MaxFailures limits the failed links of a case.
 const MaxFailures = 2
 
-// Certificate is the file.
+// Certificate represents the file.
 type Certificate struct {
 	Version  int     `json:"deadlock_certificate"`
 	Topology string  `json:"topology"` // for people
