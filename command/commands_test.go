@@ -132,7 +132,7 @@ func TestCommands(t *testing.T) {
 		{"counters small", exitBadInput, "", "small is a topology, without traffic to count"},
 		{"counters --cc none", exitBadInput, "", "--cc and --set are for a scenario: name it"},
 		{"counters incast --fabric lab", exitBadInput, "", "--fabric is for live fabrics"},
-		{"counters pfc-storm --node h9", exitBadInput, "", "--node h9: no such node in pfc-storm (its nodes: "},
+		{"counters pfc-storm --node h9", exitBadInput, "", "--node h9: no such node in pfc-storm (its nodes: leaf0, leaf1, spine0 and 9 others)"},
 		{"counters pfc-storm --redis 127.0.0.1:0", exitBadInput, "", "--redis serves one switch: name it with --node"},
 		{"counters pfc-storm --node h7 --redis 127.0.0.1:0", exitBadInput, "", "--redis serves a switch, and h7 is a host"},
 		{"counters pfc-storm --cc none --node h7", exitFine, "     tx_prio3_pause: 12\n", ""},
