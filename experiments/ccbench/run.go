@@ -46,7 +46,7 @@ type Bench struct {
 	Controllers []Controller
 	Seeds       []uint64
 	Cases       []Case
-	// Commitment is a hash of the secret phrase, which lets the organiser prove later which phrase it was; empty: none.
+	// Commitment holds a hash of the secret phrase, by which the organiser can prove the phrase later; empty: none.
 	Commitment string
 	// Partial is true if Only left out scenarios.
 	Partial bool

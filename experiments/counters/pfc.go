@@ -145,7 +145,7 @@ func (n *Node) WriteEthtool(w io.Writer) error {
 	return err
 }
 
-// field names a counter of a port. The file has it in multiples of unit.
+// field represents a counter of a port in a table. The table has it in multiples of unit.
 type field struct {
 	name string
 	at   *uint64

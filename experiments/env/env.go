@@ -43,8 +43,8 @@ var Features = []Feature{
 	{"losses", 0, most, "NAKs and timeouts"},
 }
 
-// Declarations are what agents need of switches and receivers, as the head of a controller file. A file that is made of
-// a trained policy begins with them, so that it runs under the same conditions.
+// Declarations states what agents need from switches and receivers, as the head of a controller file. A file with a
+// trained policy must begin with it to run under the same conditions.
 const Declarations = `needs = ["ECN", "ACK"]
 departure = "moves"
 `

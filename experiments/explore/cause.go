@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Cause names what decided a run's result. Class has kinds of nodes in place of their names and no numbers, so equal
-// mechanisms at different ports are one class. Sentence has the names.
+// Cause names what decided a run's result. Class has the kinds of nodes instead of their names, and no numbers, so
+// equal mechanisms at different ports are one class. Sentence has the names.
 type Cause struct {
 	Class    string `json:"class"`
 	Sentence string `json:"sentence"`

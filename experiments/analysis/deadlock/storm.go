@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Reach tells which NICs one NIC can stop that sends PAUSE without end, in the fabric without failures. NICs are
-// interfaces of hosts, by index.
+// Reach lists the NICs that a malfunctioning NIC stops when it sends PAUSE without end in a fabric without failures.
+// NICs are interfaces of hosts, by index.
 type Reach struct {
 	Priority uint8
 	NICs     []int // NICs with an equally large reach

@@ -31,7 +31,7 @@ type Explanation struct {
 	Text  string          `json:"text"`
 	// Distance between the counters of the dumps and of the run under this fault; 0: equal.
 	Distance float64 `json:"distance"`
-	// Likelihood is relative to all faults that were tried, whose likelihoods have the sum 1.
+	// Likelihood ranges from 0 to 1. The likelihoods of all faults that were tried add up to 1.
 	Likelihood float64    `json:"likelihood"`
 	Evidence   []Evidence `json:"evidence"`
 }

@@ -151,7 +151,8 @@ func likelihood(distance, nearest float64) float64 {
 	return math.Exp(-(distance*distance - nearest*nearest) / (2 * spread * spread))
 }
 
-// Evidence is a counter that an explanation reproduces better than the healthy fabric does, or that still differs.
+// Evidence represents a counter that an explanation reproduces better than the healthy fabric does, or that still
+// differs.
 type Evidence struct {
 	Node    string  `json:"node"`
 	Port    string  `json:"port"`

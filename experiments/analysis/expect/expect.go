@@ -46,8 +46,8 @@ type Size struct {
 	Time      float64 `json:"time_ns"`
 	Alg       float64 `json:"algbw"`
 	Bus       float64 `json:"busbw"`
-	// Extrapolated is true if the size was not simulated: its times are in proportion to those of the two largest that
-	// were.
+	// Extrapolated is true if the size was not simulated. Its times follow in proportion from those of the two largest
+	// simulated sizes.
 	Extrapolated bool    `json:"extrapolated"`
 	MeasuredTime float64 `json:"measured_time_ns"`
 	MeasuredAlg  float64 `json:"measured_algbw"`

@@ -2,9 +2,8 @@
 // under the same seed. It knows only each pair's ratio, A's cost over B's. How often A is better, and by how much, is
 // estimated without assumptions on the distribution of the costs: by the sign test and by order statistics.
 //
-// There are two designs. Fixed is for a number of pairs that was chosen before the first run. Sequential is for a
-// comparison that may stop whenever it likes, for example when the answer is clear. It pays for that with wider
-// intervals.
+// A comparison has one of two designs. Fixed needs a number of pairs that you chose before the first run. Sequential
+// may stop at any time, for example when the answer is clear, and has wider intervals.
 //
 // Pairs come in rounds: one pair of each scenario, under a new seed. Let w, l and e be the probabilities that A is
 // better, worse or equal, averaged over the scenarios of a round. The hypothesis that a sequential test rejects is
@@ -224,8 +223,8 @@ func logBeta(a, b int) float64 {
 	return x + y - z
 }
 
-// Holm returns p-values of several tests, adjusted so that the probability of any wrong rejection among those at most
-// Alpha is at most Alpha.
+// Holm returns p-values of several tests, adjusted by Holm's method. If you reject those of at most Alpha, the
+// probability of any wrong rejection does not exceed Alpha.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
