@@ -239,8 +239,16 @@ func TestMargin(t *testing.T) {
 // TestEnds: an interrupted comparison covers whole rounds; the first error ends a comparison, and so does a panic.
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	same := fake(func(uint64) float64 { return 1 })
-	c := comparison(same, same, 40)
+	endless := Run{Make: func(ctx context.Context, seed uint64) (*measure.Summary, error) { // from the fifth seed on
+		if seed > 4 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return same.Make(ctx, seed)
+	}}
+	c := comparison(endless, same, 40)
 	c.Progress = func(rounds int) {
 		if rounds == 3 {
 			cancel()
