@@ -118,6 +118,26 @@ func (p *programs) want(what string, want ...int64) {
 
 const square = "leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}"
 
+// TestControlPlaneSendsLater offers frames of a switch's control plane at future times. The first is delivered at its
+// time, and the engine's check, at the end, does not miss the second, whose time has not come.
+func TestControlPlaneSendsLater(t *testing.T) {
+	p := newPrograms(t, square, nil)
+	p.Punt(func(int, []byte) bool { return false })
+	port := &p.plan.Ports[p.plan.Ports[p.plan.NodeByName("h1").Ports[0]].Peer]
+	f := p.datagram("h0", p.plan.NodeByName("h1").Addr.As4(), 0, 1, 40)
+	wire.Ethernet(f).SetSrc(port.MAC)
+	wire.Ethernet(f).SetDst(p.plan.Ports[port.Peer].MAC)
+	for _, at := range []vtime.Time{vtime.Microsecond, 10 * vtime.Millisecond} {
+		if !p.Offer(int(port.ID), f, true, at) {
+			t.Fatal("the switch has no control plane")
+		}
+	}
+	clear(f) // the engine has its own copy
+	p.want("before the time", 0, 0, 0, 0)
+	p.drive()
+	p.want("after the time of the first", 0, 1, 0, 0)
+}
+
 // TestFloodReachesAllOnce: a broadcast reaches every other host once, on any number of paths, also as links go down and
 // up.
 func TestFloodReachesAllOnce(t *testing.T) {

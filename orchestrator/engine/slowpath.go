@@ -233,14 +233,15 @@ func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
 	return w.enqueue(out, f, priority)
 }
 
-// emit queues a frame of a switch's control plane at its port out, at a time that may be in the future.
+// emit queues a frame of a switch's control plane at its port out, at a time that may be in the future. Until then the
+// fabric has no such frame.
 func (e *Engine) emit(out int32, data []byte, at vtime.Time) {
-	n := max(len(data), ebpf.FrameMin)
-	f := e.pool.Get(n)
-	clear(f.Data()[copy(f.Data(), data):])
-	f.MakeHostStack()
+	data = slices.Concat(data, make([]byte, max(0, ebpf.FrameMin-len(data))))
 	e.At(at, func(vtime.Time) error {
-		e.Created.add(n)
+		f := e.pool.Get(len(data))
+		copy(f.Data(), data)
+		f.MakeHostStack()
+		e.Created.add(len(data))
 		e.Built++
 		return e.sendOn(out, f, wire.PriorityOf(f.Data()))
 	})
