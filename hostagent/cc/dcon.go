@@ -16,10 +16,7 @@ var dconSpec = define(Spec{
 	Needs: SwitchNeeds{ECN: true, CNP: true, CNM: true}, Departure: DepartureStays,
 	Selector: "literal",
 	Parameters: append([]Parameter{
-		{
-			Name: "literal", Kind: FlagKind, Default: "false",
-			Doc: "follow algorithm 1 as printed: changes the defaults of recovery and increase",
-		},
+		flag("literal", "false", "follow algorithm 1 as printed: changes the defaults of recovery and increase"),
 		{
 			Name: "recovery", Kind: ChoiceKind, Choices: recoveryChoices, Default: "freeze", When: "false", Doc: recoveryDoc,
 		},

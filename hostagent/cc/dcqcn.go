@@ -41,53 +41,29 @@ type dcqcnConstants struct {
 // reactionPointParameters returns the constants of the paper's reaction point, with clamp for the default of
 // clamp_target.
 func reactionPointParameters(when, clamp string) []Parameter {
-	return []Parameter{
-		{
-			Name: "order", Kind: ChoiceKind, Choices: []string{"alpha-first", "paper"}, Default: "alpha-first", When: when,
+	return under(when,
+		Parameter{
+			Name: "order", Kind: ChoiceKind, Choices: []string{"alpha-first", "paper"}, Default: "alpha-first",
 			Doc: "when to raise alpha on a CNP: before the cut (as in the simulators and DCON's algorithm 1), or after it",
 		},
-		{
-			Name: "initial_alpha", Kind: NumberKind, Default: "1", Min: "0", Max: "1", When: when,
-			Doc: "congestion estimate of a new flow (its authors' simulator: 0.5)",
-		},
-		{
-			Name: "g", Kind: NumberKind, Default: "1/256", Min: "0", Max: "1", When: when,
-			Doc: "weight of the newest observation in alpha",
-		},
-		{
-			Name: "alpha_timer", Kind: TimeKind, Default: "55us", Min: "1ns", Max: "1s", When: when,
-			Doc: "alpha decays each time that this interval passes without a CNP",
-		},
-		{
-			Name: "increase_timer", Kind: TimeKind, Default: "55us", Min: "1ns", Max: "1s", When: when,
-			Doc: "time between increases; half in the hyper stage",
-		},
-		{
-			Name: "byte_counter", Kind: SizeKind, Default: "10MB", When: when,
+		fraction("initial_alpha", "1", "congestion estimate of a new flow (its authors' simulator: 0.5)"),
+		fraction("g", "1/256", "weight of the newest observation in alpha"),
+		duration("alpha_timer", "55us", "1s", "alpha decays each time that this interval passes without a CNP"),
+		duration("increase_timer", "55us", "1s", "time between increases; half in the hyper stage"),
+		Parameter{
+			Name: "byte_counter", Kind: SizeKind, Default: "10MB",
 			Doc: "line bytes sent between increases; half in the hyper stage; 0 disables the counter",
 		},
-		{
-			Name: "fast_recovery", Kind: IntegerKind, Default: "5", Min: "1", When: when,
-			Doc: "F: increases of one kind before additive increase, of both before hyper increase",
-		},
-		{
-			Name: "rai", Kind: RateKind, Default: "line/1000", Max: "line", When: when,
-			Doc: "R_AI: step of the target rate in the additive stage (40 Mbps at 40 Gbps)",
-		},
-		{
-			Name: "rhai", Kind: RateKind, Default: "line/200", Max: "line", When: when,
-			Doc: "R_HAI: step of the target rate in the hyper stage, times the number of hyper increases",
-		},
-		{
-			Name: minRateName, Kind: RateKind, Default: "min(100Mbps, line/400)", Min: "1bps", Max: "line", When: when,
-			Doc: "minimum rate",
-		},
-		{
-			Name: "clamp_target", Kind: FlagKind, Default: clamp, When: when,
-			Doc: "every cut makes the current rate the target (equation 1 of DCQCN's paper, algorithm 1 of DCON's); false: " +
-				"only a cut after an increase does (the code of DCQCN's authors)",
-		},
-	}
+		count("fast_recovery", "5", "1",
+			"F: increases of one kind before additive increase, of both before hyper increase"),
+		rate("rai", "line/1000", "R_AI: step of the target rate in the additive stage (40 Mbps at 40 Gbps)"),
+		rate("rhai", "line/200",
+			"R_HAI: step of the target rate in the hyper stage, times the number of hyper increases"),
+		minimumRate("min(100Mbps, line/400)"),
+		flag("clamp_target", clamp,
+			"every cut makes the current rate the target (equation 1 of DCQCN's paper, algorithm 1 of DCON's); false: "+
+				"only a cut after an increase does (the code of DCQCN's authors)"),
+	)
 }
 
 // rpConstants holds the constants of a reaction point, shared by all flows. Rates are in bits per second.

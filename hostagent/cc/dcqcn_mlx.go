@@ -4,44 +4,19 @@ import "github.com/pausenet/pausenet/vtime"
 
 // mlxParameters returns the constants of the NIC in HPCC's simulator (run.py's dcqcn).
 func mlxParameters(when string) []Parameter {
-	return []Parameter{
-		{
-			Name: "g", Kind: NumberKind, Default: "1/256", Min: "0", Max: "1", When: when,
-			Doc: "weight of the newest observation in alpha",
-		},
-		{
-			Name: "alpha_timer", Kind: TimeKind, Default: "1us", Min: "1ns", Max: "1s", When: when,
-			Doc: "time between updates of alpha (run.py's dcqcn_paper: 50us)",
-		},
-		{
-			Name: "decrease_timer", Kind: TimeKind, Default: "4us", Min: "1ns", Max: "1s", When: when,
-			Doc: "time between polls for whether a CNP came and the rate must be cut (dcqcn_paper: 50us)",
-		},
-		{
-			Name: "increase_timer", Kind: TimeKind, Default: "300us", Min: "1ns", Max: "1s", When: when,
-			Doc: "time between increases (dcqcn_paper: 55us)",
-		},
-		{
-			Name: "fast_recovery", Kind: IntegerKind, Default: "1", Min: "1", When: when,
-			Doc: "F: the increase after F is additive, those after it are hyper",
-		},
-		{
-			Name: "rai", Kind: RateKind, Default: "line/5000", Max: "line", When: when,
-			Doc: "R_AI: step of the target rate in the additive stage",
-		},
-		{
-			Name: "rhai", Kind: RateKind, Default: "line/500", Max: "line", When: when,
-			Doc: "R_HAI: step of the target rate in the hyper stage",
-		},
-		{
-			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line", When: when,
-			Doc: "minimum rate",
-		},
-		{
-			Name: "clamp_target", Kind: FlagKind, Default: "false", When: when,
-			Doc: "every cut makes the current rate the target; false: only a cut after an increase does",
-		},
-	}
+	return under(when,
+		fraction("g", "1/256", "weight of the newest observation in alpha"),
+		duration("alpha_timer", "1us", "1s", "time between updates of alpha (run.py's dcqcn_paper: 50us)"),
+		duration("decrease_timer", "4us", "1s",
+			"time between polls for whether a CNP came and the rate must be cut (dcqcn_paper: 50us)"),
+		duration("increase_timer", "300us", "1s", "time between increases (dcqcn_paper: 55us)"),
+		count("fast_recovery", "1", "1", "F: the increase after F is additive, those after it are hyper"),
+		rate("rai", "line/5000", "R_AI: step of the target rate in the additive stage"),
+		rate("rhai", "line/500", "R_HAI: step of the target rate in the hyper stage"),
+		minimumRate("min(1Gbps, line/25)"),
+		flag("clamp_target", "false",
+			"every cut makes the current rate the target; false: only a cut after an increase does"),
+	)
 }
 
 // mlxConstants holds the constants of profile b, shared by all flows. Rates are in bits per second.

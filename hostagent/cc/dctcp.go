@@ -15,22 +15,11 @@ var dctcpSpec = define(Spec{
 
 	HasWindow: true,
 	Parameters: []Parameter{
-		{
-			Name: "g", Kind: NumberKind, Default: "1/16", Min: "0", Max: "1",
-			Doc: "weight of the last RTT's fraction of marked packets in alpha",
-		},
-		{
-			Name: "initial_alpha", Kind: NumberKind, Default: "1", Min: "0", Max: "1",
-			Doc: "fraction of marked packets that a new flow assumes",
-		},
-		{
-			Name: "ai", Kind: RateKind, Default: "min(615Mbps, mtu/rtt)", Max: "line",
-			Doc: "step per RTT without a cut: one packet per RTT, at most the simulator's (one per 13us)",
-		},
-		{
-			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
-			Doc: "minimum rate",
-		},
+		fraction("g", "1/16", "weight of the last RTT's fraction of marked packets in alpha"),
+		fraction("initial_alpha", "1", "fraction of marked packets that a new flow assumes"),
+		rate("ai", "min(615Mbps, mtu/rtt)",
+			"step per RTT without a cut: one packet per RTT, at most the simulator's (one per 13us)"),
+		minimumRate("min(1Gbps, line/25)"),
 		windowParameter,
 	},
 }, func(env Env, s *Settings) (*dctcpConstants, error) {

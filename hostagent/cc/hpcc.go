@@ -15,26 +15,13 @@ var hpccSpec = define(Spec{
 
 	HasWindow: true,
 	Parameters: []Parameter{
-		{
-			Name: "eta", Kind: NumberKind, Default: "0.95", Min: "1/1000", Max: "1",
-			Doc: "target utilisation of the busiest link",
-		},
-		{
-			Name: "max_stage", Kind: IntegerKind, Default: "0", Min: "0",
-			Doc: "number of RTTs in a row that only add ai while the busiest link is below eta; the next one jumps to eta",
-		},
-		{
-			Name: "ai", Kind: RateKind, Default: "line/2500", Max: "line",
-			Doc: "step added to every new rate (10 Mbps per 25 Gbps of line rate)",
-		},
-		{
-			Name: "rtt", Kind: TimeKind, Default: "rtt", Min: "1ns", Max: "10s",
-			Doc: "T: time over which the links' utilisation is averaged (the simulator: the network's, 1netrtt)",
-		},
-		{
-			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
-			Doc: "minimum rate",
-		},
+		bounded("eta", "0.95", "1/1000", "1", "target utilisation of the busiest link"),
+		count("max_stage", "0", "0",
+			"number of RTTs in a row that only add ai while the busiest link is below eta; the next one jumps to eta"),
+		rate("ai", "line/2500", "step added to every new rate (10 Mbps per 25 Gbps of line rate)"),
+		duration("rtt", "rtt", "10s",
+			"T: time over which the links' utilisation is averaged (the simulator: the network's, 1netrtt)"),
+		minimumRate("min(1Gbps, line/25)"),
 		windowParameter,
 	},
 }, func(env Env, s *Settings) (*hpccConstants, error) {

@@ -19,79 +19,39 @@ var nsccSpec = define(Spec{
 	HasWindow: true, NetworkRTT: networkRTTParameter.Name, DelayTarget: "target_delay",
 	Parameters: []Parameter{
 		networkRTTParameter,
-		{
-			Name: "target_delay", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
-			Doc: "target queueing delay of a flow; the simulator's for switches that trim packets is 0.75netrtt",
-		},
-		{
-			Name: "reference_rtt", Kind: TimeKind, Default: "12us", Min: "1ns", Max: "1s",
-			Doc: "RTT of the network that the constants were chosen for",
-		},
-		{
-			Name: "reference_bdp", Kind: SizeKind, Default: "150KB", Min: "1B", Max: "1000GB",
-			Doc: "bandwidth-delay product of that network (100 Gbps, 12 us): increases scale with this network's over it",
-		},
-		{
-			Name: "proportional", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
-			Doc: "alpha: growth of the window without delay, in packets per RTT, times target_delay over reference_rtt; " +
-				"it falls linearly to 0 at target_delay",
-		},
-		{
-			Name: "fair", Kind: NumberKind, Default: "5", Min: "0", Max: "1000",
-			Doc: "fi: growth of the window above the target delay without marks, in packets per RTT",
-		},
-		{
-			Name: "eta", Kind: NumberKind, Default: "0.15", Min: "0", Max: "1000",
-			Doc: "packets added per adjust_period, whatever the signals",
-		},
-		{
-			Name: "fast", Kind: NumberKind, Default: "0.25", Min: "0", Max: "1000",
-			Doc: "fi_scale: growth per acknowledged byte after a whole window without delay",
-		},
+		duration("target_delay", "1netrtt", "1s",
+			"target queueing delay of a flow; the simulator's for switches that trim packets is 0.75netrtt"),
+		duration("reference_rtt", "12us", "1s", "RTT of the network that the constants were chosen for"),
+		window("reference_bdp", "150KB",
+			"bandwidth-delay product of that network (100 Gbps, 12 us): increases scale with this network's over it"),
+		bounded("proportional", "4", "0", "1000",
+			"alpha: growth of the window without delay, in packets per RTT, times target_delay over reference_rtt; "+
+				"it falls linearly to 0 at target_delay"),
+		bounded("fair", "5", "0", "1000",
+			"fi: growth of the window above the target delay without marks, in packets per RTT"),
+		bounded("eta", "0.15", "0", "1000", "packets added per adjust_period, whatever the signals"),
+		bounded("fast", "0.25", "0", "1000",
+			"fi_scale: growth per acknowledged byte after a whole window without delay"),
 		{
 			Name: "fast_delay", Kind: TimeKind, Default: "1us", Max: "1s",
 			Doc: "largest delay that counts as none, for fast; 0 disables fast",
 		},
-		{
-			Name: "gamma", Kind: NumberKind, Default: "0.8", Min: "0", Max: "1",
-			Doc: "cut per relative excess of the average delay over the target",
-		},
-		{
-			Name: "max_cut", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
-			Doc: "largest share of the window that one cut removes",
-		},
-		{
-			Name: "delay_gain", Kind: NumberKind, Default: "0.0125", Min: "0", Max: "1",
-			Doc: "weight of a packet's delay in the average",
-		},
-		{
-			Name: "quick_adapt", Kind: FlagKind, Default: "true",
-			Doc: "whether a window that delivers little is set to the bytes delivered",
-		},
-		{
-			Name: "quick_delay", Kind: NumberKind, Default: "4", Min: "0", Max: "1000",
-			Doc: "as a multiple of the target: a delay above it makes the flow adapt, as a loss does",
-		},
+		fraction("gamma", "0.8", "cut per relative excess of the average delay over the target"),
+		fraction("max_cut", "0.5", "largest share of the window that one cut removes"),
+		fraction("delay_gain", "0.0125", "weight of a packet's delay in the average"),
+		flag("quick_adapt", "true", "whether a window that delivers little is set to the bytes delivered"),
+		bounded("quick_delay", "4", "0", "1000",
+			"as a multiple of the target: a delay above it makes the flow adapt, as a loss does"),
 		{
 			Name: "quick_gate", Kind: IntegerKind, Default: "3", Min: "0", Max: "30",
 			Doc: "a flow adapts if less than max_cwnd over two to this power was delivered",
 		},
-		{
-			Name: "adjust_packets", Kind: NumberKind, Default: "8", Min: "0", Max: "1000000",
-			Doc: "increases are added to the window after this many acknowledged packets, or adjust_period",
-		},
-		{
-			Name: "adjust_period", Kind: TimeKind, Default: "1netrtt", Min: "1ns", Max: "1s",
-			Doc: "see adjust_packets and eta",
-		},
-		{
-			Name: "initial_cwnd", Kind: SizeKind, Default: "1.5netbdp", Min: "1B", Max: "1000GB",
-			Doc: "window of a new flow until its first ACK, which may show that the path is short; then max_cwnd applies",
-		},
-		{
-			Name: "max_cwnd", Kind: SizeKind, Default: "1.5bdp", Min: "1B", Max: "1000GB",
-			Doc: "largest window",
-		},
+		bounded("adjust_packets", "8", "0", "1000000",
+			"increases are added to the window after this many acknowledged packets, or adjust_period"),
+		duration("adjust_period", "1netrtt", "1s", "see adjust_packets and eta"),
+		window("initial_cwnd", "1.5netbdp",
+			"window of a new flow until its first ACK, which may show that the path is short; then max_cwnd applies"),
+		window("max_cwnd", "1.5bdp", "largest window"),
 	},
 }, func(env Env, s *Settings) (*nsccConstants, error) {
 	mtu, target := float64(env.MTU), float64(s.Time("target_delay"))

@@ -34,6 +34,54 @@ const (
 // Selector.
 type Parameter = schema.Parameter
 
+// bounded declares a number between two bounds.
+func bounded(name, preset, low, high, doc string) Parameter {
+	return Parameter{Name: name, Kind: NumberKind, Default: preset, Min: low, Max: high, Doc: doc}
+}
+
+// fraction declares a number from 0 to 1.
+func fraction(name, preset, doc string) Parameter { return bounded(name, preset, "0", "1", doc) }
+
+// count declares an integer with a lower bound.
+func count(name, preset, low, doc string) Parameter {
+	return Parameter{Name: name, Kind: IntegerKind, Default: preset, Min: low, Doc: doc}
+}
+
+// duration declares a time from 1 ns to an upper bound.
+func duration(name, preset, longest, doc string) Parameter {
+	return Parameter{Name: name, Kind: TimeKind, Default: preset, Min: "1ns", Max: longest, Doc: doc}
+}
+
+// rate declares a rate of at most the line rate.
+func rate(name, preset, doc string) Parameter {
+	return Parameter{Name: name, Kind: RateKind, Default: preset, Max: "line", Doc: doc}
+}
+
+// minimumRate declares the rate below which a controller does not go.
+func minimumRate(preset string) Parameter {
+	p := rate(minRateName, preset, "minimum rate")
+	p.Min = "1bps"
+	return p
+}
+
+// window declares a number of bytes that is not 0.
+func window(name, preset, doc string) Parameter {
+	return Parameter{Name: name, Kind: SizeKind, Default: preset, Min: "1B", Max: "1000GB", Doc: doc}
+}
+
+// flag declares a switch that is true or false.
+func flag(name, preset, doc string) Parameter {
+	return Parameter{Name: name, Kind: FlagKind, Default: preset, Doc: doc}
+}
+
+// under makes parameters apply only with one value of the Spec's Selector.
+func under(selected string, all ...Parameter) []Parameter {
+	for i := range all {
+		all[i].When = selected
+	}
+	return all
+}
+
 // value holds a parsed value: number for rates (b/s) and numbers; a file's content; integer for the others, such as a
 // choice's index.
 type value struct {

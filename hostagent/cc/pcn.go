@@ -13,19 +13,12 @@ var pcnSpec = define(Spec{
 		"paper); its period is the hosts' cnp_interval, and must be at least the RTT",
 	Needs: SwitchNeeds{PCN: true}, Departure: DepartureStays,
 	Parameters: []Parameter{
-		{
-			Name: "w_min", Kind: NumberKind, Default: "1/128", Min: "1/1000000", Max: "1",
-			Doc: "share of the way to the line rate of the first increase after a decrease, and how far below " +
-				"its rate of arrival a congested flow goes",
-		},
-		{
-			Name: "w_max", Kind: NumberKind, Default: "1/4", Min: "1/1000000", Max: "1",
-			Doc: "largest share of the way to the line rate of an increase (its authors' simulator; the paper: 1/2)",
-		},
-		{
-			Name: minRateName, Kind: RateKind, Default: "min(100Mbps, line/400)", Min: "1bps", Max: "line",
-			Doc: "minimum rate",
-		},
+		bounded("w_min", "1/128", "1/1000000", "1",
+			"share of the way to the line rate of the first increase after a decrease, and how far below "+
+				"its rate of arrival a congested flow goes"),
+		bounded("w_max", "1/4", "1/1000000", "1",
+			"largest share of the way to the line rate of an increase (its authors' simulator; the paper: 1/2)"),
+		minimumRate("min(100Mbps, line/400)"),
 	},
 }, func(env Env, s *Settings) (*pcnConstants, error) {
 	c := &pcnConstants{

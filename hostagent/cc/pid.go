@@ -37,32 +37,18 @@ func newPIDSpec(name, rttch string) *Spec {
 // pidParameters returns the parameters of all PID controllers. rttch is the default of that flag.
 func pidParameters(rttch string) []Parameter {
 	return []Parameter{
-		{
-			Name: "target", Kind: TimeKind, Default: "1.2rtt", Min: "1ns", Max: "10s",
-			Doc: "target RTT (5 us for the thesis' 4.16 us); must exceed the unloaded RTT, unless any_target is set",
-		},
-		{
-			Name: "any_target", Kind: FlagKind, Default: "false",
-			Doc: "allow a target below the unloaded RTT; without rttch, the rate then falls to min_rate",
-		},
-		{
-			Name: "kp", Kind: NumberKind, Default: "-0.358", Min: "-1000", Max: "1000",
-			Doc: "change of the rate per error of the RTT, relative to the target",
-		},
-		{
-			Name: "ki", Kind: NumberKind, Default: "-0.06", Min: "-1000", Max: "1000",
-			Doc: "change of the rate per mean error since the flow's start",
-		},
-		{
-			Name: "kd", Kind: NumberKind, Default: "0.04", Min: "-1000", Max: "1000",
-			Doc: "change of the rate per difference of successive errors; positive, as the thesis prints it",
-		},
+		duration("target", "1.2rtt", "10s",
+			"target RTT (5 us for the thesis' 4.16 us); must exceed the unloaded RTT, unless any_target is set"),
+		flag("any_target", "false",
+			"allow a target below the unloaded RTT; without rttch, the rate then falls to min_rate"),
+		bounded("kp", "-0.358", "-1000", "1000", "change of the rate per error of the RTT, relative to the target"),
+		bounded("ki", "-0.06", "-1000", "1000", "change of the rate per mean error since the flow's start"),
+		bounded("kd", "0.04", "-1000", "1000",
+			"change of the rate per difference of successive errors; positive, as the thesis prints it"),
 		{Name: "initial_rate", Kind: RateKind, Default: "line/10", Min: "1bps", Max: "line", Doc: "rate of a new flow"},
-		{Name: minRateName, Kind: RateKind, Default: "line/100", Min: "1bps", Max: "line", Doc: "minimum rate"},
-		{
-			Name: "rttch", Kind: FlagKind, Default: rttch,
-			Doc: "moves the target to the flow's mean RTT, at most 10 unloaded ones, after more than 6 samples in a row on one side of it",
-		},
+		minimumRate("line/100"),
+		flag("rttch", rttch,
+			"moves the target to the flow's mean RTT, at most 10 unloaded ones, after more than 6 samples in a row on one side of it"),
 		{
 			Name: "rttch_count", Kind: ChoiceKind, Default: "signed", Choices: []string{"signed", "printed"},
 			Doc: "signed: samples below the target move it as well as samples above it; printed: only samples above it do, " +

@@ -30,10 +30,7 @@ var rcccSpec = define(Spec{
 	},
 	Parameters: []Parameter{
 		networkRTTParameter,
-		{
-			Name: "share", Kind: NumberKind, Default: "0.99", Min: "0.01", Max: "1",
-			Doc: "share of the port's rate that a receiver grants",
-		},
+		bounded("share", "0.99", "0.01", "1", "share of the port's rate that a receiver grants"),
 		{
 			Name: "grant_packets", Kind: IntegerKind, Default: "1", Min: "1", Max: "1024",
 			Doc: "largest grant, in packets",
@@ -42,10 +39,8 @@ var rcccSpec = define(Spec{
 			Name: "initial_credit", Kind: SizeKind, Default: "1.5netbdp", Max: "1000GB",
 			Doc: "payload that a new flow may send before the first grant, at most max_cwnd; 0: it sends a request first",
 		},
-		{
-			Name: "max_cwnd", Kind: SizeKind, Default: "1.5netbdp", Min: "1B", Max: "1000GB",
-			Doc: "maximum bytes in flight of a flow, and maximum credit that a host's flows have or request, shared among them",
-		},
+		window("max_cwnd", "1.5netbdp",
+			"maximum bytes in flight of a flow, and maximum credit that a host's flows have or request, shared among them"),
 		{
 			Name: "request_timeout", Kind: TimeKind, Default: "500us", Min: "1us", Max: "10s",
 			Doc: "time without a grant after which a flow repeats its request",
@@ -54,30 +49,15 @@ var rcccSpec = define(Spec{
 			Name: "oversubscribed", Kind: ChoiceKind, Default: auto, Choices: []string{auto, "true", "false"},
 			Doc: "whether marks lower a receiver's rate, by the constants below; auto: if the fabric's uplinks have less capacity than its hosts",
 		},
-		{
-			Name: "adjust_period", Kind: TimeKind, Default: "1.5netrtt", Min: "1ns", Max: "1s",
-			Doc: "time between two adjustments of a receiver's rate",
-		},
-		{
-			Name: "target_marks", Kind: NumberKind, Default: "0.3", Min: "0", Max: "1",
-			Doc: "tolerated share of marked packets: above it, the rate falls",
-		},
-		{
-			Name: "mark_gain", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
-			Doc: "weight of a period's marks in the average",
-		},
-		{
-			Name: "decrease", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
-			Doc: "cut per excess of the average over target_marks; 0: marks do not lower the rate",
-		},
-		{
-			Name: "increase", Kind: NumberKind, Default: "0.01", Min: "0", Max: "1",
-			Doc: "share of the port's rate added per period; doubles with each period without marks",
-		},
-		{
-			Name: "min_share", Kind: NumberKind, Default: "0", Min: "0", Max: "1",
-			Doc: "lower bound on share after cuts by marks; 0: 0.9 over the fabric's oversubscription, or 0.01 if that is less or there is none",
-		},
+		duration("adjust_period", "1.5netrtt", "1s", "time between two adjustments of a receiver's rate"),
+		fraction("target_marks", "0.3", "tolerated share of marked packets: above it, the rate falls"),
+		fraction("mark_gain", "0.5", "weight of a period's marks in the average"),
+		fraction("decrease", "0.5",
+			"cut per excess of the average over target_marks; 0: marks do not lower the rate"),
+		fraction("increase", "0.01",
+			"share of the port's rate added per period; doubles with each period without marks"),
+		fraction("min_share", "0",
+			"lower bound on share after cuts by marks; 0: 0.9 over the fabric's oversubscription, or 0.01 if that is less or there is none"),
 	},
 }, func(env Env, s *Settings) (*rcccConstants, error) {
 	if int64(s.Size("max_cwnd")) < int64(env.MTU) {

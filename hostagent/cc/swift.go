@@ -18,10 +18,8 @@ var swiftSpec = define(Spec{
 	Departure: DepartureMovesInWindow,
 	HasWindow: true,
 	Parameters: []Parameter{
-		{
-			Name: "base_target", Kind: TimeKind, Default: "1.25rtt", Min: "1ns", Max: "10s",
-			Doc: "target delay of a flow with a large window; base_target plus hops*hop_delay must exceed the unloaded RTT",
-		},
+		duration("base_target", "1.25rtt", "10s",
+			"target delay of a flow with a large window; base_target plus hops*hop_delay must exceed the unloaded RTT"),
 		{
 			Name: "hop_delay", Kind: TimeKind, Default: "0s", Max: "1s",
 			Doc: "h: target delay added per hop; use it with a base_target below 1.25rtt",
@@ -42,34 +40,19 @@ var swiftSpec = define(Spec{
 			Name: "fs_max", Kind: NumberKind, Default: "100", Max: "1000000",
 			Doc: "window in packets from which flow scaling adds nothing",
 		},
-		{
-			Name: "ai", Kind: NumberKind, Default: "1", Min: "0", Max: "1000",
-			Doc: "packets that the window grows per RTT; below one packet, per acknowledged packet",
-		},
-		{
-			Name: "beta", Kind: NumberKind, Default: "0.8", Min: "0", Max: "1",
-			Doc: "cut per relative excess of the delay over the target (htsim's)",
-		},
-		{
-			Name: "max_mdf", Kind: NumberKind, Default: "0.5", Min: "0", Max: "1",
-			Doc: "largest share of the window that one cut removes; a NAK or a retransmission timeout removes this share",
-		},
-		{
-			Name: "initial_cwnd", Kind: SizeKind, Default: "1bdp", Min: "1B", Max: "1000GB",
-			Doc: "payload in flight of a new flow; kept within min_cwnd and max_cwnd",
-		},
-		{
-			Name: "max_cwnd", Kind: SizeKind, Default: "2bdp", Min: "1B", Max: "1000GB",
-			Doc: "maximum payload in flight",
-		},
+		bounded("ai", "1", "0", "1000",
+			"packets that the window grows per RTT; below one packet, per acknowledged packet"),
+		fraction("beta", "0.8", "cut per relative excess of the delay over the target (htsim's)"),
+		fraction("max_mdf", "0.5",
+			"largest share of the window that one cut removes; a NAK or a retransmission timeout removes this share"),
+		window("initial_cwnd", "1bdp", "payload in flight of a new flow; kept within min_cwnd and max_cwnd"),
+		window("max_cwnd", "2bdp", "maximum payload in flight"),
 		{
 			Name: "min_cwnd", Kind: NumberKind, Default: "0.001", Min: "1/1000000",
 			Doc: "minimum window in packets",
 		},
-		{
-			Name: "reset_after", Kind: IntegerKind, Default: "5", Min: "1",
-			Doc: "number of retransmission timeouts without an ACK between them that set the window to min_cwnd",
-		},
+		count("reset_after", "5", "1",
+			"number of retransmission timeouts without an ACK between them that set the window to min_cwnd"),
 		{
 			Name: "pacing", Kind: ChoiceKind, Choices: []string{"always", "below-one"}, Default: "always",
 			Doc: "always: at cwnd/RTT, within the line rate; below-one: as in the paper, at line rate from one " +

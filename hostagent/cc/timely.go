@@ -14,40 +14,20 @@ var timelySpec = define(Spec{
 	Needs: SwitchNeeds{ACK: true, Timestamps: true}, Departure: DepartureStays,
 	Selector: "scaled",
 	Parameters: []Parameter{
-		{
-			Name: "scaled", Kind: FlagKind, Default: "false",
-			Doc: "changes the defaults of t_low, t_high and min_rtt from the simulator's times to multiples of the path's RTT",
-		},
+		flag("scaled", "false",
+			"changes the defaults of t_low, t_high and min_rtt from the simulator's times to multiples of the path's RTT"),
 		{Name: "t_low", Kind: TimeKind, Default: "50us", Max: "10s", When: "false", Doc: tLowDoc},
 		{Name: "t_low", Kind: TimeKind, Default: "1.25rtt", Max: "10s", When: "true", Doc: tLowDoc},
 		{Name: "t_high", Kind: TimeKind, Default: "500us", Max: "10s", When: "false", Doc: tHighDoc},
 		{Name: "t_high", Kind: TimeKind, Default: "12.5rtt", Max: "10s", When: "true", Doc: tHighDoc},
 		{Name: "min_rtt", Kind: TimeKind, Default: "20us", Min: "1ns", Max: "10s", When: "false", Doc: minRTTDoc},
 		{Name: "min_rtt", Kind: TimeKind, Default: "rtt", Min: "1ns", Max: "10s", When: "true", Doc: minRTTDoc},
-		{
-			Name: "alpha", Kind: NumberKind, Default: "0.875", Min: "0", Max: "1",
-			Doc: "weight of the newest difference of RTTs",
-		},
-		{
-			Name: "beta", Kind: NumberKind, Default: "0.8", Min: "0", Max: "1",
-			Doc: "cut per gradient, and per relative excess of the RTT over t_high",
-		},
-		{
-			Name: "ai", Kind: RateKind, Default: "line/1000", Max: "line",
-			Doc: "step of an increase (10 Mbps per 10 Gbps of line rate)",
-		},
-		{
-			Name: "hai", Kind: RateKind, Default: "line/200", Max: "line",
-			Doc: "step of an increase after hai_after of them in a row",
-		},
-		{
-			Name: "hai_after", Kind: IntegerKind, Default: "5", Min: "0",
-			Doc: "N: number of increases by ai in a row before hai applies",
-		},
-		{
-			Name: minRateName, Kind: RateKind, Default: "min(1Gbps, line/25)", Min: "1bps", Max: "line",
-			Doc: "minimum rate",
-		},
+		fraction("alpha", "0.875", "weight of the newest difference of RTTs"),
+		fraction("beta", "0.8", "cut per gradient, and per relative excess of the RTT over t_high"),
+		rate("ai", "line/1000", "step of an increase (10 Mbps per 10 Gbps of line rate)"),
+		rate("hai", "line/200", "step of an increase after hai_after of them in a row"),
+		count("hai_after", "5", "0", "N: number of increases by ai in a row before hai applies"),
+		minimumRate("min(1Gbps, line/25)"),
 	},
 }, func(env Env, s *Settings) (*timelyConstants, error) {
 	low, high := s.Time("t_low"), s.Time("t_high")
