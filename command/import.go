@@ -275,6 +275,7 @@ equivalent, and says what to do instead.
 			t, err := clab.Convert(args[0], data)
 			if err == nil {
 				_, err = topologies.Parse(args[0], []byte(t.Text))
+				err = t.Located(err)
 			}
 			if err != nil {
 				return badInput(err)

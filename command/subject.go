@@ -80,7 +80,9 @@ func (from *source) parse(sets []string, controllers ...string) (*subject, error
 	case len(sets) > 0:
 		err = fmt.Errorf("%s is a topology: --set applies only to scenarios", from.filename)
 	default:
-		s.topology, err = topologies.Parse(from.filename, from.data)
+		if s.topology, err = topologies.Parse(from.filename, from.data); from.imported != nil {
+			err = from.imported.Located(err)
+		}
 	}
 	if err != nil {
 		return nil, badInput(err)

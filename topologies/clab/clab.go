@@ -4,6 +4,7 @@ package clab
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,24 @@ type Topology struct {
 	Text string // of a topology file, whose paths are relative to the folder of containerlab's
 	// Notes name what the file has and the topology has not, with a remedy each.
 	Notes []string
+
+	report *yamlspec.Report
+	lines  []*yamlspec.Value // by line of Text, from 1: what it was made from; nil: nothing
+}
+
+// Located returns an error from reading Text with the positions in containerlab's file in place of those in Text.
+func (t *Topology) Located(err error) error {
+	var problems yamlspec.Problems
+	if !errors.As(err, &problems) {
+		return err
+	}
+	for _, p := range problems {
+		if p.Line >= len(t.lines) || t.lines[p.Line] == nil {
+			return err
+		}
+		t.lines[p.Line].Errorf("%s", p.Message)
+	}
+	return t.report.Err()
 }
 
 // node is a node of the file, with what groups, kinds and defaults give it.
@@ -52,6 +71,8 @@ type link struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	MTU  int    `json:"interface_mtu,omitempty"`
+
+	at *yamlspec.Value
 }
 
 // converter holds the state of a conversion.
@@ -68,7 +89,7 @@ func Convert(filename string, data []byte) (*Topology, error) {
 	report := new(yamlspec.Report)
 	root := report.Parse(filename, data)
 	c := &converter{nodes: map[string]*node{}, notes: map[string][]string{}}
-	t := &Topology{Name: strings.TrimSuffix(strings.TrimSuffix(filepath.Base(filename), ".yml"), ".yaml")}
+	t := &Topology{report: report, Name: strings.TrimSuffix(strings.TrimSuffix(filepath.Base(filename), ".yml"), ".yaml")}
 	t.Name = strings.TrimSuffix(t.Name, ".clab")
 	file := root.Mapping()
 	file.Get("name").String(&t.Name)
@@ -82,6 +103,15 @@ func Convert(filename string, data []byte) (*Topology, error) {
 	c.readLinks(topology)
 	c.addHosts()
 	if report.Count() == 0 {
+		t.lines = make([]*yamlspec.Value, 4, 5+len(c.order)+len(c.links)) // a comment, the name, and "nodes:" come first
+		t.lines[2] = file.Get("name")
+		for _, n := range c.order {
+			t.lines = append(t.lines, n.at)
+		}
+		t.lines = append(t.lines, nil)
+		for i := range c.links {
+			t.lines = append(t.lines, c.links[i].at)
+		}
 		t.Text = c.text(filepath.Base(filename), t.Name, filepath.Dir(filename))
 	}
 	for _, text := range c.texts {
@@ -228,7 +258,7 @@ func (c *converter) readLinks(topology *yamlspec.Value) {
 		if !sound {
 			continue
 		}
-		made := link{From: both[0].node.name, To: both[1].node.name}
+		made := link{From: both[0].node.name, To: both[1].node.name, at: item}
 		if mtu := child(item, "mtu"); mtu != nil {
 			mtu.Int(&made.MTU, 1280, 9216)
 		}

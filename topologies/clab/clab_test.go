@@ -1,11 +1,14 @@
 package clab
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
 const web = `name: web
@@ -99,6 +102,38 @@ func TestMistakes(t *testing.T) {
 	} {
 		if got, err := Convert("x.clab.yml", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %+v, %v; want %q", text, got, err, says)
+		}
+	}
+}
+
+// TestLocated checks that mistakes which only the topology's reader finds are reported at their places in the file.
+func TestLocated(t *testing.T) {
+	const file = `name: x
+topology:
+  nodes:
+    a: {kind: linux, ports: ["xx:80"]}
+    c: {kind: linux}
+    s: {kind: bridge}
+  links:
+    - endpoints: ["a:eth1", "s:eth1"]
+    - endpoints: ["a:eth2", "s:eth2"]
+`
+	got, err := Convert("x.clab.yml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The generated text has the node in line 4, after a comment, the name and "nodes:".
+	text := got.Located(yamlspec.Problems{{File: "x.clab.yml", Line: 4, Column: 40, Message: `"xx:80": write "MACHINE:HOST"`}}).Error()
+	if !strings.HasPrefix(text, "x.clab.yml:4:5: \"xx:80\": ") || !strings.Contains(text, `4 |     a: {kind: linux, ports: ["xx:80"]}`) {
+		t.Errorf("%v", text)
+	}
+	if got, err = Convert("x.clab.yml", []byte(file)); err != nil || got.Located(nil) != nil || !strings.Contains(got.Located(errors.New("x")).Error(), "x") {
+		t.Errorf("%v", err)
+	}
+	for line, want := range strings.Split(got.Text, "\n") { // each line of a node or link has its place
+		has := line != 1 && line+1 < len(got.lines) && got.lines[line+1] != nil // line 2 has the name
+		if has != strings.HasPrefix(want, "  - ") {
+			t.Errorf("line %d: %s", line+1, want)
 		}
 	}
 }
