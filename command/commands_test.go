@@ -233,6 +233,7 @@ func TestCommands(t *testing.T) {
 		{"--test pingall", exitBadInput, "", "as in echo pingall | sudo pausenet up"},
 		{"-c", exitBadInput, "", "did you mean pausenet clean?"},
 		{"run incast --sed 3", exitBadInput, "", "unknown flag: --sed: did you mean --seed?"},
+		{"fault link h0 leaf0 down -1ms", exitBadInput, "", "-1ms: negative values are not allowed (try 1ms)"},
 		{"run incast -x", exitBadInput, "", "(list the flags with \"pausenet run --help\")"},
 		{"lab chek", exitBadInput, "", `unknown command "chek" for "pausenet lab": did you mean "check"?`},
 		{"train gru", exitBadInput, "", `unknown command "gru" for "pausenet train" (expected lstm, pid, cells, features, loop)`},

@@ -114,6 +114,9 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 	if name = strings.TrimLeft(name, "-"); short != "" {
 		name = ""
 	}
+	if short != "" && short[0] >= '0' && short[0] <= '9' {
+		return fmt.Errorf("-%s: negative values are not allowed (try %s)", short, short)
+	}
 	if c.Name() == "up" || !c.HasParent() {
 		if name == "topo" || name == "topology" || strings.HasPrefix(short, "t") {
 			return fmt.Errorf("%w: give the topology without a flag, as in pausenet up NAME|FILE", unknown)

@@ -58,7 +58,8 @@ func TestLink(t *testing.T) {
 		"los=1%": "unknown link state", "loss=101%": "outside 0..1", "loss=": "is missing", "delay=5": "unit",
 		"delay=2s":  "1ns..1s",
 		"rate=1bps": "1Mbps..10Tbps", "down reroute=soon": "or never", "loss=1% reroute=1us": "link leaf0 spine0 down",
-		"loss=1% x": "unknown link state",
+		"loss=1% x": "unknown link state", "down -1ms": `time "-1ms" is negative (a fault lasts`,
+		"down 200d": `"200d" is not a time`, "down 1e9s": "is too large (a fault lasts", "down 0s": "must last some time",
 	} {
 		if err := inject(f, "link leaf0 spine0 "+words); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", words, err, says)

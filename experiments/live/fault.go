@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -60,11 +61,14 @@ func (f *Fabric) Fault(words []string) (span, ends vtime.Time, err error) {
 	}
 	own := words[1:]
 	if n := len(own); n > 0 {
-		if t, err := units.ParseTime(own[n-1]); err == nil {
-			if t <= 0 {
-				return 0, 0, fmt.Errorf("%s: a fault must last some time (leave the time out to make it permanent)", own[n-1])
-			}
+		switch t, err := units.ParseTime(own[n-1]); {
+		case err == nil && t == 0:
+			return 0, 0, fmt.Errorf("%s: a fault must last some time (leave the time out to make it permanent)", own[n-1])
+		case err == nil:
 			span, own = t, own[:n-1]
+		case n > 2 && own[n-1] != "" && strings.ContainsAny(own[n-1][:1], "+-.0123456789"):
+			return 0, 0, fmt.Errorf("%w (a fault lasts a time above 0 and below 100 days, such as 50ms; leave it out to make the fault "+
+				"permanent)", err)
 		}
 	}
 	var made *fault
@@ -86,7 +90,9 @@ func (f *Fabric) Fault(words []string) (span, ends vtime.Time, err error) {
 	}
 	err = f.Do(func(e *engine.Engine) error {
 		if span > 0 {
-			ends = e.Now() + span
+			if ends = e.Now() + span; ends < span {
+				return fmt.Errorf("%v: the fault would end after the end of virtual time (leave the time out to make it permanent)", span)
+			}
 		}
 		return f.begin(e, made, span)
 	})
