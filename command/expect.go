@@ -80,8 +80,11 @@ func (f *expectFlags) run(ctx context.Context, w io.Writer, name string) error {
 		return err
 	}
 	a, err := expect.Ask(ctx, q)
+	var fabric *expect.FabricError
 	switch {
 	case err == nil:
+	case errors.As(err, &fabric):
+		return badInput(err)
 	case a == nil && ctx.Err() != nil:
 		return err
 	case a == nil:
@@ -90,7 +93,7 @@ func (f *expectFlags) run(ctx context.Context, w io.Writer, name string) error {
 	if structured(f.format) {
 		err = errors.Join(err, writeStructured(w, f.format, a))
 	} else {
-		writeAnswer(people(w), name, a)
+		writeAnswer(people(w), name, f.log, a)
 	}
 	return err
 }
@@ -149,7 +152,7 @@ func (f *expectFlags) question(name string) (*expect.Question, error) {
 	return q, nil
 }
 
-func writeAnswer(w io.Writer, name string, a *expect.Answer) {
+func writeAnswer(w io.Writer, name, log string, a *expect.Answer) {
 	fmt.Fprintf(w, "%s: %s of %d ranks on %d hosts under %s; fingerprint %.12s\n\n", name, a.Collective, a.Ranks, a.Hosts, a.Controller,
 		a.Fingerprint)
 	lines := [][]string{{"size (B)", "by", "limit busbw", "pausenet algbw", "busbw", "measured algbw", "busbw", "gap"}}
@@ -186,7 +189,7 @@ func writeAnswer(w io.Writer, name string, a *expect.Answer) {
 		fmt.Fprintf(w, "\nmeasured times differ from the runs' by %.0f %% on average\n", 100*a.Healthy)
 	}
 	for _, note := range a.Notes {
-		fmt.Fprintf(w, "  note: %s\n", note)
+		fmt.Fprintf(w, "  note: %s: %s\n", log, note)
 	}
 	if a.Interrupted {
 		fmt.Fprintf(w, "  note: interrupted after %d runs: suspects are of those; run the command again to try all\n", a.Runs)

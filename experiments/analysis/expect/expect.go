@@ -5,6 +5,7 @@ package expect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/traffic/collective"
+	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -125,21 +127,21 @@ func (x *expectation) prepare() error {
 	x.base.Sets = x.sets([]int64{1 << 30}, []string{cmp.Or(first(q.Algorithms), defaults(q.Collective)[0])})
 	s, err := x.base.Load(&resimulate.Fault{})
 	if err != nil {
-		return err
+		return &FabricError{q.located(err)}
 	}
-	x.plan = s.Topology
+	x.plan, x.answer.Notes = s.Topology, slices.Clone(q.Log.Notes)
 	x.hosts = hostsOf(s)
 	x.ranks = q.Log.Ranks
 	if x.ranks == 0 {
 		x.ranks = x.hosts
 		x.answer.Notes = append(x.answer.Notes, fmt.Sprintf("the log lists no ranks: taken as %d, one on each host", x.hosts))
 	}
-	if x.ranks%x.hosts != 0 {
-		return fmt.Errorf("the log has %d ranks, but %d hosts take part: name the hosts of the measurement with --ranks", x.ranks, x.hosts)
-	}
-	if q.Log.Hosts > 0 && q.Log.Hosts != x.hosts && x.ranks != x.hosts {
-		return fmt.Errorf("the log has %d ranks on %d hosts, but %d hosts take part: name the hosts of the measurement with --ranks",
-			x.ranks, q.Log.Hosts, x.hosts)
+	if several := q.Log.Hosts > 0 && q.Log.Hosts != x.hosts && x.ranks != x.hosts; several || x.ranks%x.hosts != 0 {
+		found := fmt.Sprintf("the topology has %d hosts: name those of the measurement with --ranks", x.hosts)
+		if q.Ranks != "" {
+			found = fmt.Sprintf("--ranks %s names %d: name each host of the measurement", q.Ranks, x.hosts)
+		}
+		return fmt.Errorf("line %d: the log lists %d ranks on %d hosts, but %s", q.Log.rankLine, x.ranks, q.Log.Hosts, found)
 	}
 	if x.ranks > x.hosts {
 		x.answer.Notes = append(x.answer.Notes, fmt.Sprintf("%d ranks on each host: links inside a host are taken to cost nothing",
@@ -149,16 +151,47 @@ func (x *expectation) prepare() error {
 		return err
 	}
 	for _, row := range q.Log.Rows {
-		if row.Size <= q.Most && row.Time > 0 && x.scaled(row.Size) >= int64(64*x.hosts) && !slices.Contains(x.sizes, row.Size) {
+		switch {
+		case row.Size > q.Most:
+		case x.scaled(row.Size) < int64(64*x.hosts):
+			x.answer.Notes = append(x.answer.Notes, fmt.Sprintf("line %d: not run: %d B are less than 64 B for each host", row.Line, row.Size))
+		case !slices.Contains(x.sizes, row.Size):
 			x.sizes = append(x.sizes, row.Size)
 		}
 	}
 	slices.Sort(x.sizes)
 	if len(x.sizes) == 0 {
-		return fmt.Errorf("no size of the log can be simulated: expected one from %d B to %v (--most)", 64*x.hosts, units.Bytes(q.Most))
+		return fmt.Errorf("no size of the log can be simulated: expected one from %d B to %v (--most)%s", 64*x.hosts, units.Bytes(q.Most),
+			leftOut(x.answer.Notes))
 	}
 	x.answer.Ranks, x.answer.Hosts = x.ranks, x.hosts
 	return nil
+}
+
+// leftOut lists the rows that are left out, for an error's end.
+func leftOut(notes []string) string {
+	return strings.Join(append([]string{""}, notes...), "\n  ")
+}
+
+// FabricError reports a mistake in the fabric's file or in an option, not in the log.
+type FabricError struct{ Err error }
+
+func (e *FabricError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the underlying error.
+func (e *FabricError) Unwrap() error { return e.Err }
+
+// located names the option in place of the setting that was made from it.
+func (q *Question) located(err error) error {
+	var problems yamlspec.Problems
+	if !errors.As(err, &problems) || problems[0].File != yamlspec.SettingName || problems[0].Path != "workloads" {
+		return err
+	}
+	option, value, remedy := "--ranks", q.Ranks, "name at least two hosts of the topology, such as h0..h7"
+	if problems[0].Column < len(jobStart)+len(cmp.Or(q.Placement, "given"))+2 {
+		option, value, remedy = "--placement", q.Placement, "leave it out if the ranks of the log are in the order of --ranks"
+	}
+	return fmt.Errorf("%s %s: %s (%s)", option, value, problems[0].Message, remedy)
 }
 
 func first(all []string) string {
@@ -182,12 +215,17 @@ func defaults(kind string) []string {
 // hostsOf returns the number of ranks of the scenario's only collective.
 func hostsOf(s *scenario.Scenario) int { return len(s.Workloads[0].Hosts) }
 
-// scaled returns the size with which the hosts, each one rank, send as much as the log's ranks send between hosts. A ring
-// through n hosts of several ranks each crosses each host's edge once: it carries (N-1)/N of the size for N ranks, and
-// (n-1)/n for n. In an all-to-all each rank sends to each of another host.
+// scaled returns the size with which the hosts, each one rank, send as much as the log's ranks send between hosts.
 func (x *expectation) scaled(size int64) int64 {
-	n, all := float64(x.hosts), float64(x.ranks)
-	switch x.q.Collective {
+	return Scaled(x.q.Collective, size, x.ranks, x.hosts)
+}
+
+// Scaled returns the size with which hosts, each one rank, send as much as more ranks send between hosts. A ring through
+// n hosts of several ranks each crosses each host's edge once: it carries (N-1)/N of the size for N ranks, and (n-1)/n
+// for n. In an all-to-all each rank sends to each of another host.
+func Scaled(kind string, size int64, ranks, hosts int) int64 {
+	n, all := float64(hosts), float64(ranks)
+	switch kind {
 	case collective.Broadcast:
 		return size
 	case collective.AllToAll:
@@ -195,6 +233,9 @@ func (x *expectation) scaled(size int64) int64 {
 	}
 	return int64(math.Round(float64(size) * (all - 1) / all * n / (n - 1)))
 }
+
+// jobStart begins the change that replaces the workloads, up to the placement.
+const jobStart = "workloads=[{tag: nccl, job: {placement: "
 
 // sets returns the changes that replace a scenario's flows by the collectives.
 func (x *expectation) sets(sizes []int64, algorithms []string) []string {
@@ -212,7 +253,7 @@ func (x *expectation) sets(sizes []int64, algorithms []string) []string {
 		job = fmt.Sprintf("ranks: [%s], %s", x.q.Ranks, job)
 	}
 	return slices.Concat(x.q.Sets, []string{
-		fmt.Sprintf("workloads=[{tag: nccl, job: {placement: %s, %s}}]", cmp.Or(x.q.Placement, "given"), job),
+		jobStart + cmp.Or(x.q.Placement, "given") + ", " + job + "}}]",
 		"flows=[]", "duration=1ms", "drain=true", "sample={flows: none}", "report=[]", "published=[]", "spans=[]", "look_at=[]",
 	})
 }
@@ -272,9 +313,6 @@ func (x *expectation) compare(ctx context.Context) (resimulate.Usage, error) {
 	}
 	factor := (&collective.Spec{Kind: x.q.Collective}).Factor(x.ranks)
 	for _, row := range x.q.Log.Rows {
-		if row.Time == 0 || row.Size == 0 {
-			continue
-		}
 		s := Size{
 			Size: row.Size, MeasuredTime: row.Time * 1e3, MeasuredAlg: float64(row.Size) / row.Time * 1e6,
 		}
@@ -311,9 +349,7 @@ func (x *expectation) bus(size int64, t float64) float64 {
 func (x *expectation) measured() map[int64]float64 {
 	all := map[int64]float64{}
 	for _, row := range x.q.Log.Rows {
-		if row.Time > 0 {
-			all[row.Size] = row.Time * 1e3
-		}
+		all[row.Size] = row.Time * 1e3
 	}
 	return all
 }

@@ -1,11 +1,13 @@
 package expect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -179,6 +181,46 @@ func TestReadLog(t *testing.T) {
 	} {
 		if _, err := ReadLog([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestLeftOut names each row of results that has no part in the comparison, with its line and the reason, and no other
+// line.
+func TestLeftOut(t *testing.T) {
+	text := string(nccl("all_reduce_perf", 8, 1.75, []int64{1 << 10, 2 << 10, 16 << 10, 64 << 10}, []float64{15, 30, 60, 90}))
+	for _, c := range []struct{ old, new, want string }{
+		{"   15.00", "    0.00", "line 18: left out: the time of 1024 B is 0"},
+		{"        1024", "           0", "line 18: left out: a size of 0 sends nothing"},
+		{"        1024", "9223372036854775808", `line 18: left out: the size "9223372036854775808" is not a whole number`},
+		{"        1024", "      1024.5", `line 18: left out: the size "1024.5" is not a whole number`},
+		{"        1024", "      1024:1", ""}, // another text
+		{"        1024", "       [1,0]", ""},
+	} {
+		l, err := ReadLog([]byte(strings.Replace(text, c.old, c.new, 1)))
+		if err != nil || len(l.Rows) != 3 || len(l.Notes) > 1 || c.want != "" && (len(l.Notes) == 0 || !strings.HasPrefix(l.Notes[0], c.want)) {
+			t.Errorf("%s: %+v, %v, want %q", c.new, l, err, c.want)
+		}
+	}
+}
+
+// TestWrite reads what Write has written.
+func TestWrite(t *testing.T) {
+	want := &Log{
+		Collective: "allgather", Ranks: 2, Hosts: 2, Nodes: []string{"h0", "h1"}, Operations: 42, rankLine: 6,
+		Rows: []Row{{12, 1024, 10.5, 0.1, 0.05}, {13, 4096, 20.25, 0.2, 0.1}},
+	}
+	var b bytes.Buffer
+	if err := want.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadLog(b.Bytes()); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v in\n%s", got, err, want, b.String())
+	}
+	own := strings.Split(b.String(), "\n")
+	for i, line := range strings.Split(string(nccl("all_gather_perf", 2, 0.5, []int64{1024}, []float64{10.5})), "\n")[8:11] {
+		if own[8+i] != line {
+			t.Errorf("got  %q\nwant %q", own[8+i], line)
 		}
 	}
 }

@@ -3,8 +3,10 @@ package expect
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -28,6 +30,11 @@ type Log struct {
 	Ranks      int    // 0: the log does not list them
 	Hosts      int    // distinct hosts of the ranks
 	Rows       []Row
+	Nodes      []string // the host of each rank; empty: not listed
+	Operations int      // of each row, out of place and in place, warm-ups included; 0: the log does not say
+	Notes      []string // rows that are left out: line and reason
+
+	rankLine int // the first line that lists a rank
 }
 
 // Row represents one line of a log: an operation out of place.
@@ -49,6 +56,7 @@ const (
 var (
 	// prefixed matches what mpirun --tag-output and srun --label put before a line.
 	prefixed = regexp.MustCompile(`^(\[\d+,\d+\]<std(out|err)>:|\d+: )\s*`)
+	counts   = regexp.MustCompile(`warmup iters: (\d{1,9}) iters: (\d{1,9})\b`)
 	rankLine = regexp.MustCompile(`^#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device`)
 	program  = regexp.MustCompile(`\b([a-z_]+_perf)(_mpi)?\b`)
 )
@@ -71,8 +79,15 @@ func ReadLog(data []byte) (*Log, error) {
 				return nil, fmt.Errorf("line %d: rank %s: expected less than %d", n, m[1], mostRanks)
 			}
 			l.Ranks = max(l.Ranks, rank+1)
-			hosts[m[2]] = true
+			l.Nodes = append(l.Nodes, make([]string, l.Ranks-len(l.Nodes))...)
+			l.Nodes[rank], hosts[m[2]] = m[2], true
+			l.rankLine = cmp.Or(l.rankLine, n)
 			continue
+		}
+		if m := counts.FindStringSubmatch(line); m != nil {
+			warmups, _ := strconv.Atoi(m[1])
+			iterations, _ := strconv.Atoi(m[2])
+			l.Operations = 2 * (warmups + iterations)
 		}
 		if m := program.FindStringSubmatch(line); m != nil {
 			if err := l.name(m[1]); err != nil {
@@ -86,17 +101,20 @@ func ReadLog(data []byte) (*Log, error) {
 			columns = fields
 		case columns == nil || strings.HasPrefix(line, "#") || len(fields) < 6:
 		default:
-			row, ok, err := rowOf(columns, fields)
+			row, why, err := rowOf(columns, fields)
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", n, err)
 			}
-			if !ok {
+			if why != "" {
+				l.Notes = append(l.Notes, fmt.Sprintf("line %d: left out: %s", n, why))
+			}
+			if row == nil {
 				continue
 			}
 			if row.Line = n; len(l.Rows) == mostRows {
 				return nil, fmt.Errorf("line %d: more than %d sizes", n, mostRows)
 			}
-			l.Rows = append(l.Rows, row)
+			l.Rows = append(l.Rows, *row)
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -107,7 +125,7 @@ func ReadLog(data []byte) (*Log, error) {
 	case columns == nil:
 		return nil, errors.New(`no table of nccl-tests: no line has the columns "size" and "busbw"`)
 	case len(l.Rows) == 0:
-		return nil, errors.New("the table of nccl-tests has no line with results")
+		return nil, errors.New("the table of nccl-tests has no line with results" + leftOut(l.Notes))
 	}
 	return l, nil
 }
@@ -133,17 +151,13 @@ func (l *Log) name(program string) error {
 	return nil
 }
 
-// rowOf reads a line of the table by its columns; ok is false if the line is another text.
-func rowOf(columns, fields []string) (row Row, ok bool, err error) {
-	size, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil {
-		return row, false, nil
-	}
+// rowOf reads a line of the table by its columns. It returns nil without a reason if the line is another text, and nil
+// with the reason why it leaves a line of results out.
+func rowOf(columns, fields []string) (row *Row, why string, err error) {
 	// The columns of the first operation are the first of their names. Columns without a value (redop, root of old
 	// versions) are missing in lines too, so count from the count of fields.
-	at := func(name string) int { return slices.Index(columns, name) }
 	number := func(name string) float64 {
-		i := at(name)
+		i := slices.Index(columns, name)
 		if i < 0 || i >= len(fields) {
 			err = errors.Join(err, fmt.Errorf("no value in the column %s", name))
 			return 0
@@ -154,11 +168,49 @@ func rowOf(columns, fields []string) (row Row, ok bool, err error) {
 		}
 		return v
 	}
-	row = Row{Size: size, Time: number("time"), Alg: number("algbw"), Bus: number("busbw")}
-	if err == nil && (size < 0 || size > mostSize) {
-		err = fmt.Errorf("size %d: expected 0 to %d", size, int64(mostSize))
+	row = &Row{Time: number("time"), Alg: number("algbw"), Bus: number("busbw")}
+	size, bad := strconv.ParseInt(fields[0], 10, 64)
+	_, numeric := strconv.ParseFloat(fields[0], 64)
+	switch {
+	case bad != nil && (err != nil || numeric != nil && !errors.Is(numeric, strconv.ErrRange)):
+		return nil, "", nil
+	case bad != nil:
+		return nil, fmt.Sprintf("the size %.40q is not a whole number of bytes below 2^63", fields[0]), nil
+	case err != nil:
+		return nil, "", err
+	case size < 0 || size > mostSize:
+		return nil, "", fmt.Errorf("size %d: expected 0 to %d", size, int64(mostSize))
+	case size == 0:
+		return nil, "a size of 0 sends nothing", nil
+	case row.Time == 0:
+		return nil, fmt.Sprintf("the time of %d B is 0 (measure it with more iterations: -n)", size), nil
 	}
-	return row, true, err
+	row.Size = size
+	return row, "", nil
+}
+
+// Write writes the log of a program of nccl-tests, version 2.17, with one rank on each of Nodes. Both operations of a row
+// have its times.
+func (l *Log) Write(w io.Writer) error {
+	var b strings.Builder
+	least, most := l.Rows[0].Size, l.Rows[len(l.Rows)-1].Size
+	fmt.Fprintf(&b, "# nccl-tests version 2.17.6 nccl-headers=22803 nccl-library=22803\n# Collective test starting: %s\n"+
+		"# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 2(factor) warmup iters: %d iters: %d agg iters: 1 validation: 0 graph: 0\n"+
+		"#\n# Using devices\n", programs[l.Collective], least, most, min(1, l.Operations/2), max(0, l.Operations/2-1))
+	for i, node := range l.Nodes {
+		fmt.Fprintf(&b, "#  Rank %2d Group  0 Pid %6d on %10s device  0 [0000:04:00] NVIDIA H100\n", i, 4000+i, node)
+	}
+	fmt.Fprintf(&b, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n", "", "", "", "", "")
+	const line = "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n"
+	fmt.Fprintf(&b, line, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong")
+	fmt.Fprintf(&b, line, "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "")
+	for _, r := range l.Rows {
+		times := fmt.Sprintf("  %7.2f  %6.2f  %6.2f  %6s", r.Time, r.Alg, r.Bus, "N/A")
+		fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d%s%s\n", r.Size, r.Size/4, "float", "sum", -1, times, times)
+	}
+	b.WriteString("# Out of bounds values : 0 OK\n")
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // check refuses a log of another collective than stated, by the program that it names, or otherwise by the ratio of its
@@ -176,7 +228,7 @@ func (l *Log) check(kind string, ranks int) error {
 			return fmt.Errorf("line %d: busbw is %.3f times algbw, but for %s of %d ranks it is %.3f times: is the log of another "+
 				"collective (--collective), or of another number of ranks (--ranks)?", row.Line, got, kind, ranks, factor)
 		}
-		if t := float64(row.Size) / 1e3 / row.Time; row.Time > 0 && math.Abs(t-row.Alg) > 0.02*row.Alg+0.01 {
+		if t := float64(row.Size) / 1e3 / row.Time; math.Abs(t-row.Alg) > 0.02*row.Alg+0.01 {
 			return fmt.Errorf("line %d: size divided by time is %.2f GB/s, but algbw is %.2f", row.Line, t, row.Alg)
 		}
 	}
