@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pausenet/pausenet/experiments/analysis/paired"
+	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 	"github.com/pausenet/pausenet/experiments/compare"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -122,7 +125,7 @@ func (f *compareFlags) run(c *cobra.Command) error {
 			return badInput(fmt.Errorf("--metrics: %w", err))
 		}
 		m := measure.MetricByName(name)
-		if !compare.Comparable(m) {
+		if !pairs.Comparable(m) {
 			return badInput(fmt.Errorf("--metrics: neither more nor less %s (%s) is better (choose another metric)", m.Label, name))
 		}
 		comparison.Metrics = append(comparison.Metrics, m)
@@ -197,7 +200,7 @@ func writeComparison(w io.Writer, r *compare.Result, plot bool, file string) {
 			compare.Better: "A", compare.Worse: "B", compare.Equal: "equal", compare.Undecided: "-",
 		}[m.Answer]
 		cells := comparedCells(m.Better, m.Equal, m.Worse, m.Ratio)
-		lines = append(lines, slices.Concat([]string{m.Label}, cells, []string{probability(m.Adjusted), answer}))
+		lines = append(lines, slices.Concat([]string{m.Label}, cells, []string{paired.PText(m.Adjusted), answer}))
 	}
 	if len(lines) > 1 {
 		writeColumns(w, lines, 1)
@@ -293,37 +296,24 @@ func programLine(args []string) string {
 	return quoted(args[0]) + strings.TrimPrefix(commandLine(args), "pausenet")
 }
 
-// ratioText formats a ratio with three significant digits; nil is infinite.
+// ratioText formats a ratio; nil is infinite.
 func ratioText(v *float64) string {
 	if v == nil {
-		return "inf"
+		return paired.RatioText(math.Inf(1))
 	}
-	decimals := 2
-	if *v > 0 {
-		decimals = max(0, 2-int(math.Floor(math.Log10(*v))))
-	}
-	return strconv.FormatFloat(*v, 'f', decimals, 64)
+	return paired.RatioText(*v)
 }
 
-// rangeText formats the confidence interval of a ratio, with the ends that the pairs bound.
+// rangeText formats the confidence interval of a ratio.
 func rangeText(of compare.Interval) string {
-	switch low := of.Low != nil && *of.Low > 0; {
-	case low && of.High != nil:
-		return ratioText(of.Low) + " to " + ratioText(of.High)
-	case low:
-		return "above " + ratioText(of.Low)
-	case of.High != nil:
-		return "below " + ratioText(of.High)
+	low, high := 0.0, math.Inf(1)
+	if of.Low != nil {
+		low = *of.Low
 	}
-	return "-"
-}
-
-// probability formats a p-value.
-func probability(p float64) string {
-	if p < 0.001 {
-		return "<0.001"
+	if of.High != nil {
+		high = *of.High
 	}
-	return strconv.FormatFloat(p, 'f', 3, 64)
+	return cmp.Or(paired.RangeText(low, high), "-")
 }
 
 // compareDisplay shows the progress of a comparison as a bar.

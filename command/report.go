@@ -112,6 +112,7 @@ func (f *reportFlags) compare(c *cobra.Command, folders []string) error {
 	}
 	v := comparison.View()
 	writeHeadline(w, comparison.Columns(), differing(v.Differences)...)
+	writeBySeed(w, comparison.Columns())
 	fmt.Fprintln(w)
 	for _, text := range v.Findings {
 		writeParagraph(w, "", "  "+text)

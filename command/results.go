@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/experiments/compare"
+	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
@@ -77,21 +77,12 @@ func writeBySeed(w io.Writer, columns []results.HeadlineColumn) {
 	if len(columns[0].Runs) < 2 || len(columns) < 2 {
 		return
 	}
-	first := columns[0]
-	for i, c := range columns[1:] {
-		var parts []string
-		for _, name := range []string{"fct_p99", "fct_mean"} {
-			m := compare.BySeed(measure.MetricByName(name), c.Runs, first.Runs)
-			if m.Pairs > 1 {
-				parts = append(parts, fmt.Sprintf("%s %s times, better in %d and worse in %d of %s (p %s)", m.Label,
-					ratioText(m.Ratio.Estimate), m.Better, m.Worse, count(m.Pairs, "seed"), probability(m.P)))
-			}
-		}
-		if len(parts) > 0 {
-			if i == 0 {
-				fmt.Fprintln(w)
-			}
-			writeParagraph(w, "", fmt.Sprintf("  %s against %s, by seed: %s", c.Name, first.Name, strings.Join(parts, "; ")))
+	first, head := columns[0], "\n"
+	for _, c := range columns[1:] {
+		if text := pairs.BySeed(measure.MetricsNamed([]string{"fct_p99", "fct_mean"}), c.Runs, first.Runs).String(); text != "" {
+			fmt.Fprint(w, head)
+			writeParagraph(w, "", fmt.Sprintf("  %s against %s, by seed, %s", c.Name, first.Name, text))
+			head = ""
 		}
 	}
 }

@@ -394,6 +394,16 @@ func writeSweep(w io.Writer, s *sweep.Sweep, points []sweep.Point, outcomes []sw
 	writeParagraph(w, "", title)
 	fmt.Fprintln(w)
 	writeColumns(w, lines, len(s.Varying())+2)
+	for i, line := range s.Compared(points, outcomes) {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		if i == mostProblems {
+			writeParagraph(w, "", "  and more (see sweep.html)")
+			break
+		}
+		writeParagraph(w, "", "  "+line)
+	}
 	writeReasons(w, points, outcomes)
 	writeDuplicates(w, sweep.Duplicates(points))
 	for _, path := range s.Idle(points, outcomes) {

@@ -94,7 +94,7 @@ var mayImport = map[string][]string{
 	"experiments/internal":           {"experiments/scenario", "orchestrator/engine/plane", "orchestrator/kernel"},
 	"experiments/analysis/fluid":     {},
 	"experiments/observe/perfetto":   {},
-	"experiments/pages/report":       {},
+	"experiments/pages/report":       {"experiments/analysis/paired"},
 	"experiments/traffic/workload":   {},
 	"experiments/traffic/steps":      {},
 	"experiments/traffic/collective": {"experiments/traffic/steps"},
@@ -135,14 +135,16 @@ var mayImport = map[string][]string{
 		"topologies", "orchestrator/engine", "orchestrator/engine/plane",
 	},
 	"experiments/sweep": {
+		"experiments/analysis/pairs",
 		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/results", "experiments/pages/report", "orchestrator/engine", "orchestrator/engine/plane",
 		"orchestrator/engine/partition",
 	},
 	"experiments/analysis/paired": {},
+	"experiments/analysis/pairs":  {"experiments/analysis/paired", "experiments/measure"},
 	"experiments/compare": {
 		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/runner", "experiments/sweep",
-		"experiments/analysis/paired", "experiments/ccbench", "experiments/search", "orchestrator/engine/plane",
+		"experiments/analysis/paired", "experiments/analysis/pairs", "experiments/ccbench", "experiments/search", "orchestrator/engine/plane",
 	},
 	"experiments/jsonschema": {
 		"experiments/lab", "experiments/scenario", "experiments/sweep", "topologies", "switchagent", "settings",
@@ -236,7 +238,8 @@ var mayImport = map[string][]string{
 		"orchestrator/kernel/doctor", "orchestrator/wallclock", "orchestrator/image", "experiments/measure",
 		"controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/observe", "experiments/results", "experiments/suite", "experiments/sweep",
-		"experiments/compare", "experiments/analysis/bound", "experiments/analysis/estimate",
+		"experiments/compare", "experiments/analysis/paired", "experiments/analysis/pairs",
+		"experiments/analysis/bound", "experiments/analysis/estimate",
 		"experiments/analysis/deadlock", "experiments/analysis/deadlock/certificate",
 		"experiments/analysis/resimulate", "experiments/analysis/headroom", "experiments/aifabric",
 		"experiments/bench", "experiments/ccbench", "experiments/live", "experiments/train", "experiments/explore",
@@ -271,7 +274,7 @@ var pure = []string{
 	"orchestrator/engine/calendar", "orchestrator/engine/cycle", "orchestrator/engine/fill",
 	"orchestrator/engine/fingerprint", "orchestrator/engine/partition", "orchestrator/engine/paths",
 	"orchestrator/engine/plane", "orchestrator/engine/wasmplane", "experiments/observe/provenance", "experiments/analysis/fluid",
-	"experiments/analysis/paired", "experiments/analysis/audit",
+	"experiments/analysis/paired", "experiments/analysis/pairs", "experiments/analysis/audit",
 	"experiments/measure", "experiments/traffic/steps", "experiments/traffic/collective",
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pausenet/pausenet/experiments/analysis/paired"
+	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/blame"
 )
@@ -139,11 +140,7 @@ func (c *Comparison) keep(s *measure.Summary) made {
 		}
 	}
 	for i, metric := range c.Metrics {
-		flows := s.Flows
-		if metric.Tag != "" {
-			flows = s.ByTag[metric.Tag]
-		}
-		m.values[i], m.completed[i] = metric.Of(s, &flows), flows.Completed
+		m.values[i], m.completed[i] = pairs.Value(s, metric)
 	}
 	return m
 }

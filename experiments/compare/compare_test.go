@@ -152,46 +152,6 @@ func TestAgainstItself(t *testing.T) {
 	}
 }
 
-// TestCostRatio: less or more is better, and a run that leaves its slowest flows out does not win.
-func TestCostRatio(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	for _, c := range []struct {
-		metric     string
-		a, b       float64
-		more       int
-		ratio      float64
-		unfinished bool
-		ok         bool
-	}{
-		{"fct_p99", 2, 1, 0, 2, false, true},
-		{"goodput", 2, 1, 0, 0.5, false, true},
-		{"goodput:web", 2, 1, -1, 0.5, false, true},
-		{"fct_p99", 1, 2, -1, inf, true, true},
-		{"slowdown_mean:web", nan, 2, -1, inf, true, true},
-		{"fct_mean", 2, 1, 1, 0, true, true},
-		{"pauses", 0, 0, 0, 1, false, true},
-		{"pauses", 3, 0, -1, inf, false, true},
-		{"goodput", 0, 3, 0, inf, false, true},
-		{"jct", nan, 3, 0, inf, true, true},
-		{"busbw", 3, nan, 0, 0, true, true},
-		{"jct", nan, nan, 0, 0, false, false},
-		{"grant_utilisation", 1, nan, 0, 0, false, false},
-	} {
-		ratio, unfinished, ok := costRatio(measure.MetricByName(c.metric), c.a, c.b, c.more)
-		if ratio != c.ratio || unfinished != c.unfinished || ok != c.ok {
-			t.Errorf("%+v: got %g, %v, %v", c, ratio, unfinished, ok)
-		}
-	}
-	for _, name := range slices.Concat(moreIsBetter, noBetter, ofEnded, ofAllFlows, DefaultMetrics) {
-		if measure.MetricByName(name) == nil {
-			t.Errorf("there is no metric %s", name)
-		}
-	}
-	if Comparable(measure.MetricByName("ce_packets:web")) || !Comparable(measure.MetricByName("goodput")) {
-		t.Error("Comparable is wrong")
-	}
-}
-
 // TestLosses: fewer completed flows and broken runs lose their pairs, and are named.
 func TestLosses(t *testing.T) {
 	better := fake(func(uint64) float64 { return 1 })
@@ -292,26 +252,6 @@ func TestTimes(t *testing.T) {
 		if got := percent(share); got != want {
 			t.Errorf("%g: %s, want %s", share, got, want)
 		}
-	}
-}
-
-// TestBySeed pairs finished runs by their seeds, and leaves out those without a partner. By hand: five better pairs of
-// five have a two-sided p-value of 2/32.
-func TestBySeed(t *testing.T) {
-	var a, b []*measure.Summary
-	for seed := range uint64(6) {
-		own, other := &measure.Summary{Seed: seed}, &measure.Summary{Seed: 5 - seed}
-		own.Flows.Completed, other.Flows.Completed = 1, 1
-		own.Flows.FCT.Mean, other.Flows.FCT.Mean = float64(seed+1), 2*float64(6-seed)
-		a, b = append(a, own), append(b, other)
-	}
-	a[2].Partial = true
-	m := BySeed(measure.MetricByName("fct_mean"), append(a, nil), b)
-	if m.Pairs != 5 || m.Better != 5 || *m.Ratio.Estimate != 0.5 || math.Abs(m.P-2.0/32) > 1e-12 {
-		t.Errorf("got %+v", m)
-	}
-	if m := BySeed(measure.MetricByName("jct"), a, b); m.Pairs != 0 || m.P != 1 {
-		t.Errorf("no jobs: %+v", m)
 	}
 }
 

@@ -4,38 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/pausenet/pausenet/experiments/analysis/paired"
+	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
 // DefaultMetrics lists the metrics that a comparison has by default, the decisive one first.
 var DefaultMetrics = []string{"fct_p99", "fct_mean", "slowdown_p99", "jct", "pauses", "drops"}
-
-// moreIsBetter lists metrics of which more is better, and noBetter those of which neither more nor less is. Of all
-// others, less is better.
-var (
-	moreIsBetter = []string{
-		"mean_rate", "goodput", "fairness", "imbalance_jain", "algbw", "busbw", "grant_utilisation",
-	}
-	noBetter = []string{
-		"ce_packets", "ue_packets", "utilisation_mean", "utilisation_max", "ecn_marks", "cnps", "cnms",
-	}
-	// ofEnded lists metrics that a run has only if its jobs or collectives end.
-	ofEnded = []string{"jct", "collective_mean", "collective_max", "algbw", "busbw"}
-	// ofAllFlows lists metrics of flows that also cover flows that have not ended.
-	ofAllFlows = []string{"goodput", "ce_packets", "ue_packets"}
-)
-
-// baseName returns a metric's name without its tag.
-func baseName(m *measure.Metric) string {
-	name, _, _ := strings.Cut(m.Name, ":")
-	return name
-}
-
-// Comparable reports whether less or more of a metric is better.
-func Comparable(m *measure.Metric) bool { return !slices.Contains(noBetter, baseName(m)) }
 
 // State names the reason for which a comparison ended.
 type State string
@@ -199,7 +175,7 @@ func (e *evaluation) add(at int, seed uint64, pair *[2]made) {
 			e.varied[at] = true
 		}
 		more := cmp.Compare(pair[0].completed[i], pair[1].completed[i])
-		ratio, unfinished, ok := costRatio(m, a, b, more)
+		ratio, unfinished, ok := pairs.CostRatio(m, a, b, more)
 		if unfinished {
 			fewer = more
 		}
@@ -235,36 +211,6 @@ func (e *evaluation) add(at int, seed uint64, pair *[2]made) {
 
 // same reports whether two values are equal; NaN equals NaN.
 func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-
-// costRatio returns the ratio of A's cost to B's. A run that completes fewer flows, or does not end its jobs, loses in
-// the metrics of these: it would look better the more of its slowest flows it leaves out. ok is false if the pair says
-// nothing about the metric.
-func costRatio(m *measure.Metric, a, b float64, more int) (ratio float64, unfinished, ok bool) {
-	name := baseName(m)
-	ends := slices.Contains(ofEnded, name)
-	switch {
-	case !m.OfRun && !slices.Contains(ofAllFlows, name) && more != 0:
-		unfinished = true
-	case math.IsNaN(a) != math.IsNaN(b) && ends:
-		unfinished = true
-		if more = 1; math.IsNaN(a) {
-			more = -1
-		}
-	case math.IsNaN(a) || math.IsNaN(b):
-		return 0, false, false
-	}
-	switch {
-	case unfinished && more < 0:
-		return math.Inf(1), true, true
-	case unfinished:
-		return 0, true, true
-	case a == b:
-		return 1, false, true
-	case slices.Contains(moreIsBetter, name):
-		return b / a, false, true
-	}
-	return a / b, false, true
-}
 
 // look tests the pairs so far, after a round.
 func (e *evaluation) look() {
@@ -359,7 +305,7 @@ func (e *evaluation) result() *Result {
 // ratioOf returns the median of A's value over B's. The sample has ratios of costs.
 func ratioOf(m *measure.Metric, s *paired.Sample) Interval {
 	median, low, high := s.Ratio()
-	if slices.Contains(moreIsBetter, baseName(m)) {
+	if pairs.MoreIsBetter(m) {
 		median, low, high = 1/median, 1/high, 1/low
 	}
 	return interval(median, low, high)
@@ -385,23 +331,4 @@ func finite(v float64) *float64 {
 		return nil
 	}
 	return &v
-}
-
-// BySeed compares finished runs of one scenario in a metric, paired by their seeds, over a number of seeds that was chosen
-// beforehand. Runs that are missing or partial have no pair. The p-value is not corrected for other metrics.
-func BySeed(m *measure.Metric, a, b []*measure.Summary) Measure {
-	c := Comparison{A: "a", B: "b", Cases: make([]Case, 1), Metrics: []*measure.Metric{m}, All: true}
-	e := c.newEvaluation()
-	for _, own := range a {
-		for _, other := range b {
-			if own != nil && other != nil && own.Seed == other.Seed && !own.Partial && !other.Partial {
-				e.add(0, own.Seed, &[2]made{c.keep(own), c.keep(other)})
-			}
-		}
-	}
-	e.look()
-	if r := e.result(); len(r.Measures) > 0 {
-		return r.Measures[0]
-	}
-	return Measure{Metric: m.Name, Label: m.Label, P: 1, Adjusted: 1, Answer: Undecided, metric: m}
 }

@@ -18,7 +18,7 @@ func (e *evaluation) note() {
 	for side, n := range e.fewer {
 		if n > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s completes fewer flows in %s: it loses these in the metrics of "+
-				"completed flows", e.names[side], pairs(n)))
+				"completed flows", e.names[side], pairCount(n)))
 		}
 	}
 	if e.rounds < 2 {
@@ -62,7 +62,7 @@ func (r *Result) sentence() string {
 
 // shareText returns a share of pairs with its interval: "83 % of 1000 pairs (95 % interval 80 to 86)".
 func shareText(share Interval, n int) string {
-	return fmt.Sprintf("%s %% of %s (95 %% interval %s to %s)", percent(*share.Estimate), pairs(n), percent(*share.Low),
+	return fmt.Sprintf("%s %% of %s (95 %% interval %s to %s)", percent(*share.Estimate), pairCount(n), percent(*share.Low),
 		percent(*share.High))
 }
 
@@ -113,7 +113,7 @@ func percent(share float64) string {
 	}
 }
 
-func pairs(n int) string {
+func pairCount(n int) string {
 	if n == 1 {
 		return "1 pair"
 	}

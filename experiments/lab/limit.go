@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/analysis/bound"
 	"github.com/pausenet/pausenet/experiments/analysis/fluid"
@@ -20,59 +21,52 @@ var boundMetrics = map[string]func(*bound.Discipline) float64{
 	"fct_p99":       func(d *bound.Discipline) float64 { return d.FCT.P99 },
 }
 
-// figure returns the figure of a check: of its run, averaged over the seeds, and relative to another run or the bound.
+// figure returns the figure of a check: of its run, averaged over the seeds. Relative to another run or the bound, it is
+// the mean of each seed's change.
 func (s *Submission) figure(c *Check, all []measure.Measurement) (*float64, error) {
-	if c.Row.RelativeTo != boundName {
-		return measured(c.Run, &c.Row, all), nil
+	if c.Row.RelativeTo == boundName {
+		own, err := s.bounds(s.e.run(c.Run))
+		if err != nil {
+			return nil, err
+		}
+		for seed, d := range own {
+			all = append(slices.Clip(all), measure.MeasurementOf(boundName, seed, &c.Row, boundMetrics[c.Row.Metric](d)))
+		}
 	}
-	own := c.Row
-	own.RelativeTo = ""
-	v := measured(c.Run, &own, all)
-	if v == nil {
-		return nil, nil
+	return measured(c.Run, &c.Row, all), nil
+}
+
+// bounds returns the bound for a run's flows, by seed.
+func (s *Submission) bounds(r *Run) (map[uint64]*bound.Discipline, error) {
+	if found := s.found[r.folder()]; found != nil {
+		return found, nil
 	}
-	ideal, err := s.bound(s.e.run(c.Run), c.Row.Metric)
+	u, err := s.scenario(r)
 	if err != nil {
 		return nil, err
 	}
-	change := 100 * (*v/ideal - 1)
-	return &change, nil
-}
-
-// bound returns a figure of the bound for a run's flows, averaged over the seeds.
-func (s *Submission) bound(r *Run, metric string) (float64, error) {
-	found, known := s.bounds[r.folder()]
-	if !known {
-		u, err := s.scenario(r)
+	seeds := s.e.Seeds[r.Scenario]
+	if len(seeds) == 0 {
+		seeds = []uint64{u.Seed}
+	}
+	found := map[uint64]*bound.Discipline{}
+	for _, seed := range seeds {
+		if u, err = u.WithSeed(seed); err != nil {
+			return nil, err
+		}
+		b, err := bound.Find(u)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		seeds := s.e.Seeds[r.Scenario]
-		if len(seeds) == 0 {
-			seeds = []uint64{u.Seed}
-		}
-		for _, seed := range seeds {
-			if u, err = u.WithSeed(seed); err != nil {
-				return 0, err
-			}
-			b, err := bound.Find(u)
-			if err != nil {
-				return 0, err
-			}
-			for i := range b.Disciplines {
-				if b.Disciplines[i].Name == fluid.ShortestFirst.String() {
-					found = append(found, b.Disciplines[i])
-				}
+		for i := range b.Disciplines {
+			if b.Disciplines[i].Name == fluid.ShortestFirst.String() {
+				found[seed] = &b.Disciplines[i]
 			}
 		}
-		if len(found) < len(seeds) {
-			return 0, fmt.Errorf("scenario %s has no bound", r.Scenario)
-		}
-		s.bounds[r.folder()] = found
 	}
-	sum := 0.0
-	for i := range found {
-		sum += boundMetrics[metric](&found[i])
+	if len(found) < len(seeds) {
+		return nil, fmt.Errorf("scenario %s has no bound", r.Scenario)
 	}
-	return sum / float64(len(found)), nil
+	s.found[r.folder()] = found
+	return found, nil
 }

@@ -35,8 +35,8 @@ type Submission struct {
 	trees     map[string]*yamlspec.Value
 	// programs holds the sources of controllers by file.
 	programs map[string][]byte
-	// bounds holds the bounds of runs by folder and seed, once they are known.
-	bounds map[string][]bound.Discipline
+	// found holds the bounds of runs by folder and seed, once they are known.
+	found map[string]map[uint64]*bound.Discipline
 	// Problems holds the mistakes by file. Checks that need such a file fail.
 	Problems map[string]string
 	// Mistakes holds the problems as errors with positions, for editors.
@@ -51,7 +51,7 @@ func Submit(e *Exercise, folder string, further ...string) *Submission {
 	s := &Submission{
 		e: e, folder: folder, answers: map[string]float64{}, predicted: map[string]string{},
 		scenarios: map[string]*scenario.Scenario{}, trees: map[string]*yamlspec.Value{},
-		programs: map[string][]byte{}, bounds: map[string][]bound.Discipline{}, Problems: map[string]string{},
+		programs: map[string][]byte{}, found: map[string]map[uint64]*bound.Discipline{}, Problems: map[string]string{},
 	}
 	s.paths, s.Warnings = e.locate(append([]string{folder}, further...))
 	for _, file := range e.plainSubmitted() {

@@ -154,6 +154,11 @@ func (s *Summary) Measurement(name string) Measurement {
 	return m
 }
 
+// MeasurementOf returns a measurement of a row's figure alone, in the metric's base unit, under a name.
+func MeasurementOf(name string, seed uint64, row *PublishedRow, value float64) Measurement {
+	return Measurement{name, seed, map[figure]float64{{row.Metric, row.FlowSet}: value}}
+}
+
 // Trusted reports whether the run's numbers can be trusted.
 func (s *Summary) Trusted() bool { return !s.Partial && s.Verdict.Status != Fail }
 

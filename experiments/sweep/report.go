@@ -22,6 +22,7 @@ func (s *Sweep) shownIn(r *Runner, outcomes []Outcome) *report.Sweep {
 	out := &report.Sweep{
 		Name: s.Name, Description: s.Description, Version: r.Version, Command: r.Command, Facts: s.facts(r),
 		Problems: problemsOf(r.Points, outcomes), Equal: Duplicates(r.Points),
+		Compared: s.Compared(r.Points, outcomes),
 	}
 	varying := s.Varying()
 	labels := shortest(varying)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
@@ -45,7 +46,8 @@ type Outcome struct {
 	Fingerprint string
 	Figures     map[string]float64 // by metric, in the metric's base unit; without metrics that the run does not have
 
-	byTag map[string]measure.FlowStatistics
+	completed int // flows
+	byTag     map[string]measure.FlowStatistics
 }
 
 // figure returns a metric of the run in its base unit; ok is false if the run has none.
@@ -60,6 +62,20 @@ func (o *Outcome) figure(m *measure.Metric) (v float64, ok bool) {
 	}
 	v = m.Of(nil, &flows)
 	return v, !math.IsNaN(v)
+}
+
+// paired returns the outcome's run for a comparison by pairs.
+func (o *Outcome) paired() pairs.Run {
+	return pairs.Run{Broken: o.Verdict.Status == measure.Fail, Value: func(m *measure.Metric) (float64, int) {
+		v, ok := o.figure(m)
+		if !ok {
+			v = math.NaN()
+		}
+		if m.Tag != "" {
+			return v, o.byTag[m.Tag].Completed
+		}
+		return v, o.completed
+	}}
 }
 
 // Complete reports whether the point has results.
@@ -273,7 +289,10 @@ func (j *Job) Result() (Outcome, error) {
 			texts[i] = Printable(text)
 		}
 	}
-	o := Outcome{Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{}, byTag: sum.ByTag}
+	o := Outcome{
+		Verdict: sum.Verdict, Fingerprint: sum.Fingerprint, Figures: map[string]float64{},
+		completed: sum.Flows.Completed, byTag: sum.ByTag,
+	}
 	for i := range measure.Metrics {
 		if v := measure.Metrics[i].Of(&sum, &sum.Flows); !math.IsNaN(v) {
 			o.Figures[measure.Metrics[i].Name] = v

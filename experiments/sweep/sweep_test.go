@@ -500,6 +500,27 @@ func TestSweepRows(t *testing.T) {
 			}
 		}
 	}
+	// A failed verdict loses its pair, and a point without results has none.
+	want := []string{"switch.pfc.xoff=2KB against 1KB, by equal seed, 2 pairs: PAUSE frames better in 0 and " +
+		"worse in 2 (p 1.000); goodput, victim better in 0 and worse in 1 (p 1.000)"}
+	if got := s.Compared(points, outcomes); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	// Two controllers, in turns: then the parameter is part of what a pair shares.
+	both, made := []Point{}, []Outcome{}
+	for i := range points[:3] {
+		for k, name := range []string{"dcqcn", "dcon"} {
+			p, o := points[i], Outcome{State: Done, completed: 9, Figures: map[string]float64{"fct_mean": float64(1 + k), "pauses": 4}}
+			p.Controller = name
+			both, made = append(both, p), append(made, o)
+		}
+	}
+	made[1].completed = 8 // leaves a flow out
+	want = []string{"dcon against dcqcn, by equal parameters and seed, 3 pairs: FCT mean 2.00 times, better in 0 and worse in 3 " +
+		"(p 0.500); PAUSE frames equal in all"}
+	if got := s.Compared(both, made); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	// Not "5.46076 ± 0.00000 ms".
 	if got := s.Text(0, interval.Estimate{N: 3, Mean: 5_460_764, Half: 4}); got != "5.461 ± <0.001 ms" {
 		t.Errorf("an interval that is next to nothing: %s", got)

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/results"
@@ -154,6 +156,54 @@ func (s *Sweep) Rows(points []Point, outcomes []Outcome) []Row {
 		finish()
 	}
 	return rows
+}
+
+// Compared compares the sweep's controllers with the first one in the shown metrics, by pairs of points with equal
+// parameters and seed. With one controller, it compares the values of the first varying parameter with the first value.
+// Each comparison is a line for people.
+func (s *Sweep) Compared(points []Point, outcomes []Outcome) (lines []string) {
+	varying := s.Varying()
+	side := func(p *Point) string { return p.Controller }
+	rest := func(p *Point) string { return fmt.Sprint(p.Values, p.Seed) }
+	baseline := func(name string) string { return name }
+	what := "equal parameters and seed"
+	if !slices.ContainsFunc(points, func(p Point) bool { return p.Controller != points[0].Controller }) {
+		if len(varying) == 0 {
+			return nil
+		}
+		side = func(p *Point) string { return varying[0].Path + "=" + p.Values[0] }
+		baseline = func(name string) string { return strings.TrimPrefix(name, varying[0].Path+"=") }
+		if rest, what = func(p *Point) string { return fmt.Sprint(p.Values[1:], p.Seed) }, "equal seed"; len(varying) > 1 {
+			what = "equal other parameters and seed"
+		}
+	}
+	first := map[string]*Outcome{}
+	var sides []string
+	all := map[string]*pairs.Pairs{}
+	for i := range points {
+		p, o := &points[i], &outcomes[i]
+		name := side(p)
+		if all[name] == nil {
+			sides, all[name] = append(sides, name), pairs.New(s.shown())
+		}
+		if !o.Complete() {
+			continue
+		}
+		if name == sides[0] {
+			first[rest(p)] = o
+		}
+	}
+	for i := range points {
+		if base := first[rest(&points[i])]; base != nil && outcomes[i].Complete() {
+			all[side(&points[i])].Add(outcomes[i].paired(), base.paired())
+		}
+	}
+	for _, name := range sides[min(1, len(sides)):] {
+		if text := all[name].String(); text != "" {
+			lines = append(lines, fmt.Sprintf("%s against %s, by %s, %s", name, baseline(sides[0]), what, text))
+		}
+	}
+	return lines
 }
 
 // MetricLabels returns the labels of the shown metrics.

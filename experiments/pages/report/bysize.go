@@ -85,7 +85,7 @@ func (r *Report) sizeChart(id, title, xTitle string, q quantile, names []string,
 			p := point{float64(n), math.NaN()}
 			if e.N > 0 {
 				p.y = e.Mean
-				lo, hi = min(lo, max(p.y-half(e), p.y/2)), max(hi, p.y+half(e))
+				lo, hi = min(lo, max(p.y-half(e.Half), p.y/2)), max(hi, p.y+half(e.Half))
 			}
 			l.points, l.halves = append(l.points, p), append(l.halves, e.Half)
 		}

@@ -3,8 +3,6 @@ package report
 import (
 	"math"
 	"slices"
-
-	"github.com/pausenet/pausenet/internal/interval"
 )
 
 type quantile struct {
@@ -159,7 +157,7 @@ func (r *Report) groupRow(name string, u Unit, part []quantile, groups func(*Sum
 func (r *Report) quantileRow(label string, u Unit, part []quantile, of func(*Flows) *Quantiles,
 	flows func(*Run) *Flows,
 ) row {
-	values := make([]interval.Estimate, 0, len(part)*len(r.Runs))
+	values := make([]estimate, 0, len(part)*len(r.Runs))
 	top := 0.0
 	for _, q := range part {
 		for i := range r.Runs {

@@ -220,7 +220,7 @@ func (r *Report) linkCells(port string, m linkMeasure, u measure) []cell {
 		})
 		c := cell{Text: u.cell(e.Mean, false), Bar: -1}
 		if e.N > 1 {
-			c.Text = u.plusMinus(e.Mean, half(e))
+			c.Text = u.plusMinus(e.Mean, half(e.Half))
 		}
 		cells = append(cells, c)
 	}

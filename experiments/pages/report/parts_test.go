@@ -230,9 +230,9 @@ func TestContest(t *testing.T) {
 		{"nothing", []float64{nan, 2e6}, lower, []bool{true, true}, "– 2.00"},
 		{"zero wins", []float64{0, 2e6}, lower, []bool{true, true}, "0* 2.00"},
 	} {
-		values := make([]interval.Estimate, len(c.values))
+		values := make([]estimate, len(c.values))
 		for i, v := range c.values {
-			if values[i] = (interval.Estimate{Mean: v, Half: nan}); !math.IsNaN(v) {
+			if values[i].Estimate = (interval.Estimate{Mean: v, Half: nan}); !math.IsNaN(v) {
 				values[i].N = 1
 			}
 		}

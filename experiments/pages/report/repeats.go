@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 
+	"github.com/pausenet/pausenet/experiments/analysis/paired"
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
@@ -35,23 +36,48 @@ func Counted[R any](repeats []R, trusted func(R) bool) []R {
 
 func (run *Run) trusted() bool { return run.Verdict.Status != Fail && !run.Partial }
 
+// estimate holds a number of a run over its repeats.
+type estimate struct {
+	interval.Estimate
+	bySeed map[uint64]float64
+}
+
 // estimate returns a number of a run, over its repeats. Those that have none, NaN, do not count.
-func (run *Run) estimate(of func(*Run) float64) interval.Estimate {
+func (run *Run) estimate(of func(*Run) float64) estimate {
 	var values []float64
+	e := estimate{bySeed: map[uint64]float64{}}
 	for _, r := range run.counted() {
 		if v := of(r); !math.IsNaN(v) {
-			values = append(values, v)
+			values, e.bySeed[r.Seed] = append(values, v), v
 		}
 	}
-	return interval.Of(values)
+	e.Estimate = interval.Of(values)
+	return e
+}
+
+// less reports whether a is less than b: as numbers of single runs, or significantly by the pairs of runs with the same
+// seed, if it is one of several tests.
+func (a *estimate) less(b *estimate, tests int) bool {
+	if a.N == 1 && b.N == 1 {
+		return a.Mean < b.Mean
+	}
+	pairs := paired.Sample{Design: paired.Fixed}
+	for seed, v := range a.bySeed {
+		if other, both := b.bySeed[seed]; both {
+			pairs.Add(paired.Ratio(v, other))
+		}
+	}
+	pairs.Look()
+	p, direction := pairs.P()
+	return direction < 0 && p*float64(tests) <= paired.Alpha
 }
 
 // half returns the half-width that a chart or a table shows; 0 if there is none to show.
-func half(e interval.Estimate) float64 {
-	if math.IsNaN(e.Half) {
+func half(width float64) float64 {
+	if math.IsNaN(width) {
 		return 0
 	}
-	return e.Half
+	return width
 }
 
 // mayWin reports whether a run's numbers count in a contest.

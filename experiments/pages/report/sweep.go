@@ -18,10 +18,12 @@ type Sweep struct {
 	// Problems lists points that are in no chart because they failed or are missing, one per line.
 	Problems []string
 	// Equal lists points whose run equals an earlier one because no setting distinguishes them, one per line.
-	Equal   []string
-	X       SweepAxis
-	Lines   []string // names of the lines of every chart, in the order of their values
-	Metrics []SweepMetric
+	Equal []string
+	// Compared lists comparisons by pairs of points, one per line.
+	Compared []string
+	X        SweepAxis
+	Lines    []string // names of the lines of every chart, in the order of their values
+	Metrics  []SweepMetric
 }
 
 // Fact holds a label and one or two words.
@@ -76,6 +78,15 @@ func WriteSweep(w io.Writer, s *Sweep) error {
 		s.writeCharts(d, figures)
 	}
 	s.writeNumbers(d, tables)
+	if len(s.Compared) > 0 {
+		d.section("pairs", "Compared by pairs")
+		d.line(`<p class="hint">Each pair is two points that differ in nothing else. The intervals above are of means, which ` +
+			`include what varies between seeds on both sides: compare lines by these pairs. The intervals here are of the ` +
+			`median ratio, and p is by the exact sign test and Holm's correction for the metrics of a line.</p>`)
+		d.put(`<ul>`)
+		d.items(s.Compared)
+		d.line(`</ul></section>`)
+	}
 	if s.Command != "" {
 		d.section("repeat", "How to repeat this")
 		d.command(s.Command)
@@ -207,7 +218,7 @@ func (s *Sweep) chart(i int) *chart {
 				p.y = e.Mean
 				bar = e.Half
 				least, most = min(least, e.Mean), max(most, e.Mean)
-				lo, hi = min(lo, e.Mean-half(e)), max(hi, e.Mean+half(e))
+				lo, hi = min(lo, e.Mean-half(e.Half)), max(hi, e.Mean+half(e.Half))
 			}
 			l.points, l.halves = append(l.points, p), append(l.halves, bar)
 		}

@@ -16,7 +16,7 @@ func syntheticSweep() *Sweep {
 	return &Sweep{
 		Name: "sweep <1>", Description: "what & why", Version: "v1", Command: "pausenet sweep a --set x=1..3",
 		Facts: []Fact{{"Scenario", "a"}}, Problems: []string{"x=3 dcon: <killed>"},
-		Equal: []string{"x=2 dcon is the same run as <x=1> dcon"},
+		Equal: []string{"x=2 dcon is the same run as <x=1> dcon"}, Compared: []string{"dcon against <dcqcn>"},
 		X: SweepAxis{
 			Title: "flows.a.interval", Column: "flows.a.interval_ns", Names: []string{"10us", "15us", "30us"},
 			Values: []float64{10e3, 15e3, 30e3}, Unit: Nanoseconds,
@@ -24,15 +24,15 @@ func syntheticSweep() *Sweep {
 		Lines: []string{"dcqcn", "dcon"},
 		Metrics: []SweepMetric{
 			{Title: "FCT mean", Column: "fct_mean_ns", Unit: Nanoseconds, Lines: [][]interval.Estimate{
-				{estimate(5, 2e6, 1e5), estimate(5, 3e6, 2e5), estimate(1, 4e6, math.NaN())},
-				{estimate(5, 1e6, 1e5), estimate(5, 1.5e6, 0), {}},
+				{estimateOf(5, 2e6, 1e5), estimateOf(5, 3e6, 2e5), estimateOf(1, 4e6, math.NaN())},
+				{estimateOf(5, 1e6, 1e5), estimateOf(5, 1.5e6, 0), {}},
 			}},
 			{Title: "Nothing", Unit: None, Lines: [][]interval.Estimate{{{}, {}, {}}, {{}, {}, {}}}},
 		},
 	}
 }
 
-func estimate(n int, mean, half float64) interval.Estimate {
+func estimateOf(n int, mean, half float64) interval.Estimate {
 	return interval.Estimate{N: n, Mean: mean, Half: half}
 }
 
@@ -56,6 +56,7 @@ func TestSweepPage(t *testing.T) {
 		"<td>4.00</td>", "<td>–</td>",
 		"dcqcn: 2–4", "dcon: 1–1.5", `"half":{"d":[[100000,2],null]}`, "flows.a.interval", "pausenet sweep a --set x=1..3",
 		"x=2 dcon is the same run as &lt;x=1&gt; dcon", "1 of the points is the same run as another",
+		"<li>dcon against &lt;dcqcn&gt;</li>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)

@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-
-	"github.com/pausenet/pausenet/internal/interval"
 )
 
 // table compares the controllers: one column each, or one column each under every head.
@@ -90,9 +88,9 @@ const (
 )
 
 // contest makes a row's cells. All cells share one prefix, so that a reader compares digits, not units. The best is
-// marked among the runs that may win, if it differs from any other as printed, and its interval, if there is one, meets
-// no other's: a failed or partial run proves nothing, and a lone one beats nobody.
-func contest(values []interval.Estimate, u Unit, b better, mayWin []bool) ([]cell, string) {
+// marked among the runs that may win, if it differs from any other as printed and is less than all of these, over seeds
+// significantly: a failed or partial run proves nothing, and a lone one beats nobody.
+func contest(values []estimate, u Unit, b better, mayWin []bool) ([]cell, string) {
 	top := math.Inf(-1)
 	means := make([]float64, len(values))
 	for i, v := range values {
@@ -112,7 +110,7 @@ func contest(values []interval.Estimate, u Unit, b better, mayWin []bool) ([]cel
 			continue
 		}
 		if v.N > 1 {
-			cells[i].Text = m.plusMinus(v.Mean, half(v))
+			cells[i].Text = m.plusMinus(v.Mean, half(v.Half))
 		}
 		if b == lower && top > 0 {
 			cells[i].Bar = 100 * v.Mean / top
@@ -125,13 +123,11 @@ func contest(values []interval.Estimate, u Unit, b better, mayWin []bool) ([]cel
 		return cells, m.name
 	}
 	beaten := false
-	for i, v := range values {
-		if !mayWin[i] || v.N == 0 || cells[i].Text == cells[best].Text {
-			continue
-		}
-		beaten = true
-		if values[best].Mean+half(values[best]) >= v.Mean-half(v) && v.N+values[best].N > 2 {
-			return cells, m.name // nobody knows which of the two is better
+	for i := range values {
+		if v := &values[i]; mayWin[i] && v.N > 0 && cells[i].Text != cells[best].Text {
+			if beaten = true; !values[best].less(v, len(values)-1) {
+				return cells, m.name // nobody knows which of the two is better
+			}
 		}
 	}
 	for i := range cells {
@@ -162,7 +158,7 @@ func (r *Report) names() []string {
 
 // row takes one number of each run.
 func (r *Report) row(label string, u Unit, b better, of func(*Run) float64) row {
-	values := make([]interval.Estimate, len(r.Runs))
+	values := make([]estimate, len(r.Runs))
 	for i := range r.Runs {
 		values[i] = r.Runs[i].estimate(of)
 	}
@@ -176,7 +172,7 @@ func (r *Report) row(label string, u Unit, b better, of func(*Run) float64) row 
 }
 
 // change returns the difference of a number from another in percent; empty if there is no such figure.
-func change(from, to interval.Estimate) string {
+func change(from, to estimate) string {
 	switch {
 	case from.N == 0 || to.N == 0 || from.Mean == 0 && to.Mean != 0:
 		return ""
