@@ -336,6 +336,7 @@ FUZZ = \
 	experiments/analysis/audit:FuzzConfig \
 	experiments/analysis/audit:FuzzNIC \
 	experiments/analysis/deadlock/certificate:FuzzRead \
+	experiments/analysis/diagnose:FuzzReadAnswers \
 	experiments/analysis/expect:FuzzReadLog \
 	experiments/counters:FuzzPerftest \
 	experiments/counters:FuzzRead \

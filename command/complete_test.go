@@ -15,7 +15,7 @@ var fileFlags = []string{
 	"write", "events", "bench --out", "topology", "flow", "cdf", "config", "creds", "import sonic --lookup", "check headroom --lookup",
 	"audit --baseline", "audit --write-baseline",
 	"train lstm --out", "train pid --out", "train cells --out", "train features --out", "train loop --out",
-	"teacher", "lab teacher --archive", "check deadlock --certificate", "expect --nccl",
+	"teacher", "lab teacher --archive", "check deadlock --certificate", "expect --nccl", "diagnose --truth",
 	"teacher", "lab teacher --archive", "serve --socket",
 }
 

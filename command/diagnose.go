@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/diagnose"
 	"github.com/pausenet/pausenet/experiments/counters"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -23,6 +25,7 @@ const fabricFile = "fabric.yaml"
 
 type diagnoseFlags struct {
 	topology, window, format string
+	truth                    string
 	seed                     uint64
 	jobs, top                int
 }
@@ -38,22 +41,33 @@ and those of the dumps. It prints the nearest with the counters that speak for
 them. No fault runs twice, and the result does not depend on --jobs.
 
 It reads show pfc counters, ethtool -S and dumps of COUNTERS_DB, as counters
-writes them, and outputs of perftest's clients. A file's content decides its
-format, and its name begins with the node's: leaf0.pfc.txt, h3.ethtool.txt.
+writes them, and outputs of perftest's clients and of nccl-tests. A file's
+content decides its format, and its name begins with the node's: leaf0.pfc.txt,
+h3.ethtool.txt.
 
 The fabric's file is a scenario: the topology, the settings of switches and
 hosts, and as its duration the time between reset and dump. It needs no flows.
-Without them the traffic comes from perftest's outputs, or is estimated from
-the bytes that hosts sent and received. A topology alone is enough with
---window.
+Without them the traffic comes from the outputs of perftest and nccl-tests, or
+is estimated from the bytes that hosts sent and received. A topology alone is
+enough with --window.
 
 Faults: PFC storms, slow receivers, wrong DSCP, NICs that ignore CNPs, PFC or
 ECN off, wrong XOFF, a watchdog that drops too early, slow links, bit errors,
-longer cables, links down.`,
+longer cables, links down.
+
+With --truth, the FILE has answers in place of dumps: a line for each incident,
+such as "01, PFC storm, h6". diagnose marks them and does not tell the truth.
+The exit code is 1 if an answer is wrong or missing.`,
 		Example: `  pausenet diagnose examples/incidents/01
-  pausenet diagnose dumps/*.txt --topology fabric.yaml --window 10ms`,
+  pausenet diagnose dumps/*.txt --topology fabric.yaml --window 10ms
+  pausenet diagnose --truth examples/incidents-truth.txt answers.txt`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.truth == "" {
+				return f.run(c, args)
+			}
+			return errors.Join(excludes(c, "truth", "topology", "window", "seed", "jobs", "top"), f.score(c.OutOrStdout(), args))
+		},
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.topology, "topology", "", "`file` of the fabric (default: "+fabricFile+" in DIR)")
@@ -61,6 +75,7 @@ longer cables, links down.`,
 	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: that of the fabric's file)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
 	flags.IntVar(&f.top, "top", 3, "`number` of explanations to print")
+	flags.StringVar(&f.truth, "truth", "", "mark the answers in FILE by this `file`, such as examples/incidents-truth.txt")
 	completeNothing(c, "window")
 	completeNothing(c, "seed")
 	completeNothing(c, "jobs")
@@ -113,6 +128,45 @@ func (f *diagnoseFlags) run(c *cobra.Command, args []string) error {
 		return writeStructured(c.OutOrStdout(), f.format, found)
 	}
 	return found.Write(people(c.OutOrStdout()), f.top)
+}
+
+// score marks a file of answers.
+func (f *diagnoseFlags) score(w io.Writer, args []string) error {
+	if len(args) > 1 {
+		return badInput(errors.New("--truth: expected one file of answers"))
+	}
+	read := func(name string) ([]diagnose.Answer, error) {
+		data, err := files.Input(name, files.Kind{Name: "a list of incidents", Most: 1 << 20})
+		if err != nil {
+			return nil, err
+		}
+		all, err := diagnose.ReadAnswers(data)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		return all, err
+	}
+	truth, err := read(f.truth)
+	if err != nil {
+		return badInput(err)
+	}
+	answers, err := read(args[0])
+	if err != nil {
+		return badInput(err)
+	}
+	s, err := diagnose.ScoreOf(answers, truth)
+	switch {
+	case err != nil:
+		return badInput(fmt.Errorf("%s: %w", args[0], err))
+	case structured(f.format):
+		err = writeStructured(w, f.format, s)
+	default:
+		err = s.Write(people(w))
+	}
+	if err == nil && s.Right < len(s.Marks) {
+		err = &exitError{exitVerdict, fmt.Errorf("%d of %d answers are right", s.Right, len(s.Marks))}
+	}
+	return err
 }
 
 // files returns the dumps in folders and among files, in the order of their names, and sets the fabric's file if a

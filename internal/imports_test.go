@@ -163,8 +163,8 @@ var mayImport = map[string][]string{
 		"orchestrator/engine", "topologies",
 	},
 	"experiments/analysis/diagnose": {
-		"experiments/analysis/resimulate", "experiments/counters", "experiments/scenario", "experiments/runner",
-		"experiments/measure", "topologies", "hostagent", "switchagent", "orchestrator/engine",
+		"experiments/analysis/resimulate", "experiments/analysis/expect", "experiments/counters", "experiments/scenario",
+		"experiments/runner", "experiments/measure", "topologies", "hostagent", "switchagent", "orchestrator/engine",
 	},
 	"experiments/analysis/resimulate": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "orchestrator/engine",

@@ -127,7 +127,8 @@ topology:
 	if !strings.HasPrefix(text, "x.clab.yml:4:5: \"xx:80\": ") || !strings.Contains(text, `4 |     a: {kind: linux, ports: ["xx:80"]}`) {
 		t.Errorf("%v", text)
 	}
-	if got, err = Convert("x.clab.yml", []byte(file)); err != nil || got.Located(nil) != nil || !strings.Contains(got.Located(errors.New("x")).Error(), "x") {
+	other := errors.New("x")
+	if got, err = Convert("x.clab.yml", []byte(file)); err != nil || got.Located(nil) != nil || !errors.Is(got.Located(other), other) {
 		t.Errorf("%v", err)
 	}
 	for line, want := range strings.Split(got.Text, "\n") { // each line of a node or link has its place

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/resimulate"
 	"github.com/pausenet/pausenet/experiments/counters"
+	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -27,6 +28,7 @@ type Case struct {
 	base     resimulate.Base
 	plan     *topologies.Plan
 	flows    []traffic   // items of the key flows, in order; empty if the fabric's file has the traffic
+	ranks    []string    // hosts of collectives
 	window   vtime.Time  // for which the dumps counted
 	xoff     units.Bytes // of switches
 	lossless uint8       // priority of data
@@ -42,6 +44,8 @@ type Source string
 const (
 	FromFile   Source = "the fabric's file"
 	FromTests  Source = "perftest's outputs"
+	FromLogs   Source = "nccl-tests' outputs"
+	FromBoth   Source = "perftest's and nccl-tests' outputs"
 	FromBytes  Source = "estimated from the bytes that hosts sent and received"
 	mostFlows         = 4096
 	defaultRTO        = "1ms"
@@ -114,7 +118,19 @@ func (c *Case) addTraffic(document map[string]any, d *Dumps) (Source, error) {
 	if c.flows, err = d.tests(s.Topology, s.Duration.Seconds()); err != nil {
 		return "", err
 	}
-	if len(c.flows) == 0 {
+	workloads, ranks, err := d.collectives(s.Topology, s.Duration.Seconds())
+	if err != nil {
+		return "", err
+	}
+	if c.ranks = ranks; len(workloads) > 0 {
+		document["workloads"] = workloads
+	}
+	switch {
+	case len(c.flows) > 0 && len(ranks) > 0:
+		source = FromBoth
+	case len(ranks) > 0:
+		source = FromLogs
+	case len(c.flows) == 0:
 		source = FromBytes
 		pairs, err := d.places(s.Topology)
 		if err != nil {
@@ -123,8 +139,9 @@ func (c *Case) addTraffic(document map[string]any, d *Dumps) (Source, error) {
 		c.flows = gravity(pairs, s.Topology.MTU, s.Host.ControlPriority)
 	}
 	switch {
-	case len(c.flows) == 0:
-		return "", errors.New("the file has no flows, and the dumps show no traffic: give ethtool -S of the hosts, or outputs of perftest")
+	case len(c.flows)+len(ranks) == 0:
+		return "", errors.New("the file has no flows, and the dumps show no traffic: give ethtool -S of the hosts, or outputs of " +
+			"perftest or nccl-tests")
 	case len(c.flows) > mostFlows:
 		return "", fmt.Errorf("the dumps have more than %d flows", mostFlows)
 	}
@@ -137,14 +154,16 @@ func (c *Case) addTraffic(document map[string]any, d *Dumps) (Source, error) {
 		}
 		flows = append(flows, item)
 	}
-	document["flows"] = flows
+	if len(flows) > 0 {
+		document["flows"] = flows
+	}
 	return source, nil
 }
 
 // listFlows sets the flows of a file that lists them one by one. Others have no faults of single senders.
 func (c *Case) listFlows(document map[string]any) {
 	items, _ := document["flows"].([]any)
-	if len(c.flows) > 0 {
+	if len(c.flows)+len(c.ranks) > 0 {
 		return
 	}
 	for _, item := range items {
@@ -190,6 +209,7 @@ type result struct {
 	fabric *counters.Fabric
 	// payload that arrived, by flow
 	delivered []int64
+	summary   *measure.Summary
 }
 
 // run runs the case under a fault on one processor.
@@ -229,7 +249,7 @@ func (c *Case) run(ctx context.Context, f *Fault, seed uint64) (*result, error) 
 			return own, err
 		}
 	}
-	if _, err = runner.Watch(ctx, s, o, w); err != nil {
+	if r.summary, err = runner.Watch(ctx, s, o, w); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Text, err)
 	}
 	return r, nil
@@ -240,9 +260,11 @@ func (c *Case) describe(source Source) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s; traffic: ", c.plan.Summary())
 	if n := len(c.flows); n > 0 {
-		fmt.Fprintf(&b, "%d flows, %s", n, source)
-	} else {
-		b.WriteString(string(source))
+		fmt.Fprintf(&b, "%d flows, ", n)
 	}
+	if n := len(c.ranks); n > 0 {
+		fmt.Fprintf(&b, "collectives of %d ranks, ", n)
+	}
+	b.WriteString(string(source))
 	return strings.TrimSpace(b.String())
 }

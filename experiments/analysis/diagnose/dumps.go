@@ -3,6 +3,7 @@
 package diagnose
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/analysis/expect"
 	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -19,6 +21,13 @@ import (
 type Dumps struct {
 	Fabric counters.Fabric
 	Tests  []Test
+	Logs   []Log
+}
+
+// Log holds the output of a program of nccl-tests.
+type Log struct {
+	expect.Log
+	File string
 }
 
 // Test holds the output of a client of perftest.
@@ -31,10 +40,15 @@ type Test struct {
 func (d *Dumps) Read(name string, data []byte) error {
 	t, err := counters.ReadPerftest(data)
 	switch {
+	case errors.Is(err, counters.ErrNotPerftest) && bytes.Contains(data, []byte("busbw")):
+		var l *expect.Log
+		if l, err = expect.ReadLog(data); err == nil {
+			d.Logs = append(d.Logs, Log{*l, name})
+		}
 	case errors.Is(err, counters.ErrNotPerftest):
 		err = d.Fabric.Read(name, data)
 		if errors.Is(err, counters.ErrFormat) {
-			err = errors.New("none of the formats: show pfc counters, ethtool -S, a dump of COUNTERS_DB, perftest")
+			err = errors.New("none of the formats: show pfc counters, ethtool -S, a dump of COUNTERS_DB, perftest, nccl-tests")
 		}
 	case err == nil && !t.Server:
 		host, _, _ := strings.Cut(filepath.Base(name), ".")
@@ -115,6 +129,50 @@ func (d *Dumps) tests(plan *topologies.Plan, seconds float64) (all []traffic, er
 		return cmp.Or(counters.CompareNames(a.from, b.from), counters.CompareNames(a.to, b.to), cmp.Compare(a.bytes, b.bytes))
 	})
 	return all, nil
+}
+
+// collectives returns the workloads of the logs of nccl-tests: the operations of each row, one after the other, as many
+// as the log says, or as fit into the time at most.
+func (d *Dumps) collectives(plan *topologies.Plan, seconds float64) (workloads []any, ranks []string, err error) {
+	for i := range d.Logs {
+		l := &d.Logs[i]
+		kind := cmp.Or(l.Collective, expect.Kinds()[0])
+		var hosts []string // neighbouring ranks of one node count as one
+		for rank, node := range l.Nodes {
+			if !slices.ContainsFunc(plan.Nodes, func(n topologies.Node) bool { return n.Name == node && n.Kind == topologies.Host }) {
+				return nil, nil, fmt.Errorf("%s: rank %d is on %q, which is no host of the topology (give the nodes the topology's "+
+					"names in this file, or list the flows in the fabric's file)", l.File, rank, node)
+			}
+			if !slices.Contains(hosts, node) {
+				hosts = append(hosts, node)
+			}
+		}
+		if len(hosts) < 2 {
+			return nil, nil, fmt.Errorf("%s: expected ranks on at least two hosts, found %d (nccl-tests lists them before its table)",
+				l.File, len(hosts))
+		}
+		var steps []any
+		for _, row := range l.Rows {
+			size := max(1, expect.Scaled(kind, row.Size, l.Ranks, len(hosts)))
+			rate := float64(plan.Ports[plan.Nodes[plan.NodeByName(hosts[0]).ID].Ports[0]].Rate)
+			count := int(seconds*rate/8/float64(size)) + 2 // at most, as each host sends nearly the whole size or more
+			if l.Operations > 0 {
+				count = min(count, l.Operations)
+			}
+			if len(steps)+count > mostFlows {
+				return nil, nil, fmt.Errorf("%s: more than %d operations (list the flows in the fabric's file)", l.File, mostFlows)
+			}
+			step := map[string]any{"collective": map[string]any{"kind": kind, "size": fmt.Sprintf("%dB", size)}}
+			steps = append(steps, slices.Repeat([]any{step}, count)...)
+		}
+		job := map[string]any{"ranks": hosts, "steps": steps}
+		if n := len(steps); len(l.Rows) == 1 {
+			job["iterations"], job["steps"] = n, steps[:1]
+		}
+		workloads = append(workloads, map[string]any{"tag": fmt.Sprintf("nccl%d", i), "job": job, "expect_unfinished": true})
+		ranks = append(ranks, hosts...)
+	}
+	return workloads, ranks, nil
 }
 
 // gravity estimates who sent how much to whom from the bytes that hosts sent and received: each host's bytes divide

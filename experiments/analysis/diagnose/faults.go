@@ -63,7 +63,7 @@ var kinds = []kind{
 		f.Text = fmt.Sprintf("NIC %s accepts only %s, and pauses its switch (a slow receiver)", at, f.Value)
 		f.entry("host: %s, receiver: {rate: %s}", at, f.Value)
 	}},
-	{resimulate.Priority, (*Case).senders, []float64{0}, func(c *Case, f *Fault, at string, _ float64) {
+	{resimulate.Priority, (*Case).flowSenders, []float64{0}, func(c *Case, f *Fault, at string, _ float64) {
 		f.Text = fmt.Sprintf("NIC %s sends its data with a DSCP that switches map to a lossy priority", at)
 		for i, t := range c.flows {
 			if t.from == at {
@@ -193,14 +193,19 @@ func (c *Case) nodes(of topologies.Kind) (names []string) {
 func (c *Case) hosts() []string    { return c.nodes(topologies.Host) }
 func (c *Case) switches() []string { return c.nodes(topologies.Switch) }
 
-// senders returns the hosts that send flows.
-func (c *Case) senders() (names []string) {
-	for _, host := range c.hosts() {
-		if slices.ContainsFunc(c.flows, func(t traffic) bool { return t.from == host }) {
-			names = append(names, host)
-		}
-	}
-	return names
+// flowSenders returns the hosts that send flows which the file lists one by one, or perftest's.
+func (c *Case) flowSenders() []string {
+	return slices.DeleteFunc(c.hosts(), func(host string) bool {
+		return !slices.ContainsFunc(c.flows, func(t traffic) bool { return t.from == host })
+	})
+}
+
+// senders returns the hosts that send flows, or take part in collectives of nccl-tests.
+func (c *Case) senders() []string {
+	from := c.flowSenders()
+	return slices.DeleteFunc(c.hosts(), func(host string) bool {
+		return !slices.Contains(from, host) && !slices.Contains(c.ranks, host)
+	})
 }
 
 func (c *Case) switchPorts() (names []string) {
