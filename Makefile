@@ -341,6 +341,7 @@ FUZZ = \
 	experiments/counters:FuzzPerftest \
 	experiments/counters:FuzzRead \
 	experiments/counters:FuzzRedis \
+	experiments/lab/picture:FuzzLikeness \
 	experiments/lab:FuzzParse \
 	experiments/live:FuzzRequest \
 	experiments/results:FuzzReadJSON \

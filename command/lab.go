@@ -140,19 +140,19 @@ func studentFlag(c *cobra.Command, student *string) {
 }
 
 func newLabStartCommand() *cobra.Command {
-	var student string
+	var student, teacher string
 	c := &cobra.Command{
 		Use:   "start NAME|FOLDER [INTO]",
 		Short: "Copy an exercise's files into a folder",
 		Long: `Copy the files that you change in an exercise, and its text, into the folder
 INTO; the default is the exercise's name. Existing files are not overwritten.
 Rates, sizes and times of an exercise differ between students: --student names
-you.`,
+you. A teacher uses --teacher to hand out incidents that students cannot make.`,
 		Example: `  pausenet lab start pfc --student anna
   pausenet lab start pfc my-solution --student anna`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			e, err := lab.LoadFor(args[0], "", "", student)
+			e, err := lab.LoadFor(args[0], "", teacher, student)
 			if err != nil {
 				return badInput(err)
 			}
@@ -165,7 +165,7 @@ you.`,
 			if len(args) > 1 {
 				folder = args[1]
 			}
-			names, err := lab.Start(e, reference, folder)
+			names, err := lab.Start(c.Context(), e, reference, folder)
 			if err != nil {
 				return badInput(err)
 			}
@@ -185,6 +185,7 @@ you.`,
 		},
 	}
 	studentFlag(c, &student)
+	c.Flags().StringVar(&teacher, "teacher", "", "`folder` or archive of a teacher's material, whose parameters replace the exercise's")
 	completeExercise(c)
 	return c
 }

@@ -26,6 +26,9 @@ type Options struct {
 	// not repeat them.
 	Made map[string][]*measure.Summary
 
+	// tried, if set, keeps runs by the files that decide them, and right answers by student, for trials that share them.
+	tried *tried
+
 	// Lower limits for tests; 0: mostEvents, and mostSteps beyond freeSteps for each call.
 	mostEvents int64
 	mostSteps  uint64
@@ -79,15 +82,9 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 	e := s.e
 	g := e.grade(s.Problems)
 	g.Warnings = s.Warnings
-	var all []measure.Measurement
+	all := measurements(runs)
 	summaries := map[string][]*measure.Summary{}
 	for name, r := range runs {
-		// If one seed's run cannot be trusted, the mean over the others would be that of other traffic.
-		if !slices.ContainsFunc(r.results, untrusted) {
-			for _, summary := range r.results {
-				all = append(all, summary.Measurement(name))
-			}
-		}
 		summaries[name] = r.results
 	}
 	g.Failures = s.failures(runs)
@@ -122,6 +119,19 @@ func (s *Submission) Check(ctx context.Context, o Options) (*Grade, error) {
 		g.Curves = curves(e, summaries)
 	}
 	return g, nil
+}
+
+// measurements returns the figures of runs whose numbers can be trusted. If one seed's cannot, the mean over the others
+// would be that of other traffic.
+func measurements(runs map[string]*made) (all []measure.Measurement) {
+	for name, r := range runs {
+		if !slices.ContainsFunc(r.results, untrusted) {
+			for _, summary := range r.results {
+				all = append(all, summary.Measurement(name))
+			}
+		}
+	}
+	return all
 }
 
 // grade returns a grade without checks.
@@ -177,7 +187,7 @@ func (g *Grade) Problem() string {
 
 // blocked reports whether a check cannot pass because of something else: a file or a run that it needs.
 func (s *Submission) blocked(c *Check, runs map[string]*made) bool {
-	for _, name := range []string{c.Run, c.Row.RelativeTo} {
+	for _, name := range []string{c.Run, c.Row.RelativeTo, c.Like} {
 		r := runs[name]
 		if r != nil && (r.problem != "" || len(c.Verdict) == 0 && slices.ContainsFunc(r.results, untrusted)) {
 			return true
@@ -208,6 +218,12 @@ func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measur
 		return "not run: " + firstLine(r.problem), 0
 	}
 	switch {
+	case c.Picture != "":
+		return s.judgePicture(c, r)
+	case c.Like != "" && runs[c.Like].problem != "":
+		return "nothing to compare with: " + firstLine(runs[c.Like].problem), 0
+	case c.Like != "":
+		return c.judgePanel(r, runs[c.Like])
 	case len(c.Verdict) > 0:
 		return judgeVerdict(c, r)
 	case c.MostSteps > 0:
@@ -276,11 +292,15 @@ func (s *Submission) judgeAnswer(c *Check, runs map[string]*made,
 ) (text string, credit float64) {
 	answer, given := s.answers[c.Answer]
 	q := s.e.question(c.Answer)
+	told := s.sentences[c.Answer]
 	switch {
 	case !given && s.unread == nil:
 		return AnswersFile + " cannot be read", 0
 	case !given && s.unread[c.Answer] != "":
 		return "no answer: " + s.unread[c.Answer], 0
+	case q.Sentence && told == "":
+		return "no sentence: write one into " + AnswersFile, 0
+	case q.Sentence:
 	case !given && q.Predicted:
 		return fmt.Sprintf("no locked prediction: write it into %s, such as %s: %s, and lock it with pausenet lab predict",
 			AnswersFile, q.Name, q.Kind.Example()), 0
@@ -299,15 +319,11 @@ func (s *Submission) judgeAnswer(c *Check, runs map[string]*made,
 		product := c.Times * *figure
 		is = &product
 	}
-	text = "your answer is " + q.Kind.Text(answer)
-	off := math.Abs(answer - *is)
-	switch room := math.Abs(*is); {
-	case off <= c.Tolerance*room:
-		return text, 1
-	case off < c.Miss*room:
-		credit = (c.Miss - off/room) / (c.Miss - c.Tolerance)
+	if q.Sentence {
+		return c.judgeSentence(told, *is)
 	}
-	return text + shared(credit), credit
+	credit = c.closeness(answer, *is)
+	return "your answer is " + q.Kind.Text(answer) + shared(credit), credit
 }
 
 func judgeVerdict(c *Check, r *made) (text string, credit float64) {

@@ -24,9 +24,12 @@ type Exercise struct {
 	// of these files. Runs use the first name.
 	Controllers [][]string
 	Given       []string // files of start/ that the student does not submit
-	Runs        []Run
-	Seeds       map[string][]uint64 // for a scenario's runs, by its file; absent: the scenario's own seed
-	Checks      []Check
+	// Counted is a run whose counters replace the content of CountersFile, which is in Given, for a student with a name.
+	Counted  *Run
+	Pictures []string // PNG files with plots of runs that the student draws and submits
+	Runs     []Run
+	Seeds    map[string][]uint64 // for a scenario's runs, by its file; absent: the scenario's own seed
+	Checks   []Check
 	// Wrong holds the points of the submission in the folder wrong/.
 	Wrong Points
 	// Score lists the figures whose geometric mean ranks submissions, the lowest first; empty: the exercise is no
@@ -48,6 +51,8 @@ type Question struct {
 	Name string
 	Text string
 	Kind measure.Kind
+	// Sentence marks an answer in words, whose numbers are checked; it has no Kind.
+	Sentence bool
 	// Predicted answers are locked before the runs that measure them (see Lock).
 	Predicted bool
 }
@@ -107,6 +112,9 @@ type Check struct {
 	Hidden    bool             // it is a teacher's, and students do not have it
 	MostSteps int              // maximum average steps of a call of the run's controller; 0: check Row
 	Message   string           // a part of one of the verdict's messages
+	// Panel is the title of a plot of the run, whose first series is compared with that of the run Like, or with the
+	// curve in Picture, a file of the student's.
+	Panel, Like, Picture string
 
 	// Row describes the figure of the run, in the base unit, or in percent of RelativeTo, another run.
 	Row measure.PublishedRow
@@ -142,7 +150,7 @@ func (e *Exercise) Started() []string {
 // Submitted returns the files that a student submits, in words: one file each, or alternatives such as "control.star or
 // control.wasm".
 func (e *Exercise) Submitted() []string {
-	all := e.plainSubmitted()
+	all := append(e.plainSubmitted(), e.Pictures...)
 	if e.predicts() {
 		all = append(all, LockedFile)
 	}
@@ -174,6 +182,8 @@ const (
 	ExerciseFile = "exercise.yaml"
 	TextFile     = "text.md"
 	AnswersFile  = "answers.yaml"
+	// CountersFile has the counters of all nodes after a run that students do not see.
+	CountersFile = "counters.txt"
 	LabFile      = "lab.yaml" // names the exercise and the student of a student's folder
 	LockedFile   = "predictions.yaml"
 	StartFolder  = "start"

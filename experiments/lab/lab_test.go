@@ -62,8 +62,8 @@ func solution(t *testing.T, name, student string) (*Exercise, string) {
 	return e, folder
 }
 
-// tried names the students whose parameters the trials have.
-var tried = []string{"anna", "emil"}
+// triedBy names the students whose parameters the trials have.
+var triedBy = []string{"anna", "emil"}
 
 // TestTrials tries each exercise with ten honest submissions of rising quality and ten cheats, for two students. No
 // honest one gets fewer points than the one before, the reference solution gets (nearly) all, and no cheat more than
@@ -109,7 +109,7 @@ func TestTrials(t *testing.T) {
 // try tries one exercise, and returns its part of the table.
 func try(t *testing.T, name string) string {
 	var all [][]TrialGrade
-	for _, student := range tried {
+	for _, student := range triedBy {
 		e, err := LoadFor(name, "", "", student)
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := filepath.Join(t.TempDir(), name)
-		if _, err := Start(e, name, started); err != nil {
+		if _, err := Start(t.Context(), e, name, started); err != nil {
 			t.Fatal(err)
 		}
 		if s := Submit(e, started); len(s.Problems) > 0 {
@@ -184,7 +184,7 @@ func TestStart(t *testing.T) {
 		if of, student, err := Started(started); of != name || student != "Zoë: 2" || err != nil {
 			t.Errorf("%q, %q, %v", of, student, err)
 		}
-		if _, err := Start(e, name, started); err == nil {
+		if _, err := Start(t.Context(), e, name, started); err == nil {
 			t.Error("what a student wrote would be replaced")
 		}
 		text, err := os.ReadFile(filepath.Join(started, TextFile))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -92,6 +93,9 @@ func (p *parameters) read(exercise, student string, key, value *yamlspec.Value) 
 	}
 }
 
+// secret prefixes the names of parameters that students have to find out, and that no result shows.
+const secret = "secret_"
+
 // draw returns a student's choice among n values of a parameter.
 func draw(student, exercise, name string, n int) int {
 	if student = canonical(student); student == "" {
@@ -144,13 +148,17 @@ func (p *parameters) fill(file, text string) (string, error) {
 }
 
 // Parameters returns the student's parameters as results record them, by name.
-func (e *Exercise) Parameters() map[string]string { return e.parameters.written }
+func (e *Exercise) Parameters() map[string]string {
+	shown := maps.Clone(e.parameters.written)
+	maps.DeleteFunc(shown, func(name, _ string) bool { return strings.HasPrefix(name, secret) })
+	return shown
+}
 
 // ParameterText returns the student's parameters in words, in the file's order; empty if there are none.
 func (e *Exercise) ParameterText() string {
 	var all []string
 	for _, name := range e.parameters.names {
-		if written, drawn := e.parameters.written[name]; drawn {
+		if written, drawn := e.parameters.written[name]; drawn && !strings.HasPrefix(name, secret) {
 			all = append(all, name+" "+written)
 		}
 	}

@@ -75,6 +75,9 @@ func (e *Exercise) complete() error {
 			need = append(need, ownFolder+"/"+e.Runs[i].Scenario)
 		}
 	}
+	if e.Counted != nil {
+		need = append(need, ownFolder+"/"+e.Counted.Scenario)
+	}
 	for _, file := range need {
 		if _, err := fs.Stat(e.Files, file); err != nil {
 			return fmt.Errorf("exercise %s has no file %s, which %s names", e.Name, file, ExerciseFile)
@@ -154,6 +157,13 @@ func (d *reader) exercise(root *yamlspec.Value) {
 		d.e.Given = append(d.e.Given, file)
 	}
 	d.runs(m.Get("runs"))
+	if v := written(m.Get("counters")); v != nil {
+		d.e.Counted = &Run{Name: "counters"}
+		d.e.Counted.keys().Decode(v)
+		if !slices.Contains(d.e.Given, CountersFile) {
+			v.Errorf("counters need %s in give", CountersFile)
+		}
+	}
 	d.seeds(m.Get("seeds"))
 	for _, item := range few(m.Get("checks")) {
 		d.check(item)
@@ -206,6 +216,10 @@ func (d *reader) submitted(v *yamlspec.Value) {
 		q := Question{Name: name}
 		kind := "number"
 		q.keys(&kind).Decode(value)
+		q.Sentence = kind == "sentence"
+		if q.Sentence && q.Predicted {
+			value.Errorf("a sentence cannot be predicted: remove predict")
+		}
 		q.Kind = map[string]measure.Kind{
 			"number": measure.KindCount, "time": measure.KindTime, "rate": measure.KindRate,
 			"size": measure.KindSize,
@@ -228,6 +242,13 @@ func (d *reader) submitted(v *yamlspec.Value) {
 		}
 		d.e.Changed = append(d.e.Changed, c)
 	})
+	for _, item := range few(m.Get("pictures")) {
+		var file string
+		if item.String(&file) && (!fileName().MatchString(file) || path.Ext(file) != ".png") {
+			item.Errorf("%q: name a picture's file like queue.png", file)
+		}
+		d.e.Pictures = append(d.e.Pictures, file)
+	}
 	for _, item := range few(m.Get("controllers")) {
 		var names []string
 		for _, name := range few(item) {
@@ -257,14 +278,14 @@ func unsafePath(where string) string {
 	switch {
 	case slices.Contains(parts, ""):
 		return fmt.Sprintf("%q is not a path: write one such as switch.pfc.xoff", where)
-	case root == "switch" || root == "host" || root == "duration" || root == "seed":
+	case where == "topology.rate" || where == "topology.delay", root == "switch" || root == "host" || root == "duration" || root == "seed":
 		return ""
 	case root == "cc" && len(parts) >= 3 && !strings.HasPrefix(parts[1], "lstm"), root == "flows" && len(parts) >= 3,
 		root == "faults":
 		return ""
 	}
 	return fmt.Sprintf("students must not change %q, because values there may name files: allow paths in switch, host, "+
-		"faults and flows, and cc.NAME.CONSTANT", where)
+		"faults and flows, topology.rate, topology.delay, and cc.NAME.CONSTANT", where)
 }
 
 func (d *reader) runs(v *yamlspec.Value) {

@@ -21,6 +21,7 @@ func (d *reader) check(v *yamlspec.Value) {
 	checkPoints(m.Get("points"), c.Points)
 	answer, verdict, metric := written(m.Get("answer")), written(m.Get("verdict")), written(m.Get("metric"))
 	setting, steps := written(m.Get("setting")), written(m.Get("steps"))
+	picture, like := written(m.Get("picture")), written(m.Get("like"))
 	d.runName(m.Get("run"), c.Run)
 	switch {
 	case answer != nil && verdict != nil || setting != nil && (answer != nil || verdict != nil || metric != nil):
@@ -40,6 +41,8 @@ func (d *reader) check(v *yamlspec.Value) {
 		others(m, "a verdict", "message")
 	case steps != nil:
 		others(m, "steps")
+	case picture != nil || like != nil:
+		d.panel(v, m, &c)
 	case metric != nil:
 		d.figure(m, &c.Row)
 		kind, _ := c.kind()
@@ -51,13 +54,33 @@ func (d *reader) check(v *yamlspec.Value) {
 		}
 		others(m, "a metric", append([]string{"least", "most", "zero", "relative_to"}, measure.FlowSetKeys...)...)
 	default:
-		v.Errorf("a check needs one of answer, verdict, setting, steps and metric")
+		v.Errorf("a check needs one of answer, verdict, setting, steps, picture, like and metric")
 	}
 	if c.Run == "" && answer == nil && setting == nil {
 		v.Errorf("missing key %q", "run")
 	}
 	d.credit(m, &c)
 	d.e.Checks = append(d.e.Checks, c)
+}
+
+// panel reads a check of a picture, or of a run's plot.
+func (d *reader) panel(v *yamlspec.Value, m *yamlspec.Mapping, c *Check) {
+	if c.Panel == "" {
+		v.Errorf("missing key %q: name the plot of the run's report", "panel")
+	}
+	if c.Picture != "" {
+		if !slices.Contains(d.e.Pictures, c.Picture) {
+			m.Get("picture").Errorf("hand_in has no picture %q", c.Picture)
+		}
+		others(m, "a picture", "panel")
+		return
+	}
+	d.runName(m.Get("like"), c.Like)
+	c.Most, c.Zero = limit(m.Get("most"), measure.KindCount, true), limit(m.Get("zero"), measure.KindCount, true)
+	if c.Most == nil || c.Zero == nil {
+		v.Errorf("a curve like another needs most and zero in percent")
+	}
+	others(m, "like", "panel", "most", "zero")
 }
 
 // credit reads the keys about partial credit, and checks them.
@@ -92,7 +115,7 @@ func (d *reader) credit(m *yamlspec.Mapping, c *Check) {
 // ofKinds lists the keys that only some kinds of checks have.
 var ofKinds = append([]string{
 	"metric", "relative_to", "least", "most", "steps", "verdict", "message", "answer", "is", "times", "tolerance",
-	"miss", "zero", "setting", "of",
+	"miss", "zero", "setting", "of", "panel", "like", "picture",
 }, measure.FlowSetKeys...)
 
 // others reports keys that a kind of check does not have, besides the one that makes it of this kind.
@@ -114,6 +137,9 @@ func written(v *yamlspec.Value) *yamlspec.Value {
 
 // kind returns the kind of the check's figure or answer. Changes are in percent.
 func (c *Check) kind() (k measure.Kind, known bool) {
+	if c.kindOf != nil {
+		return *c.kindOf, true
+	}
 	if metric := measure.MetricByName(c.Row.Metric); metric != nil {
 		return metric.Kind, true
 	}
@@ -137,13 +163,19 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 		is.Errorf("an answer is compared with is or metric, not both: remove one")
 	case metric != nil:
 		d.figure(m, &c.Row)
-		if kind, known := c.kind(); known && q != nil && c.Row.RelativeTo == "" && kind.Name != q.Kind.Name {
+		if kind, known := c.kind(); known && q != nil && !q.Sentence && c.Row.RelativeTo == "" && kind.Name != q.Kind.Name {
 			metric.Errorf("metric %s is %s, but answer %s is %s: use the same kind", c.Row.Metric, kind.Name, q.Name,
 				q.Kind.Name)
 		}
 		if c.Run == "" {
 			v.Errorf("missing key %q: name the run of %s", "run", c.Row.Metric)
 		}
+	case is != nil && q != nil && q.Sentence:
+		kind, x := anyKind(is.Raw())
+		if kind == nil {
+			is.Errorf("%q: expected a number, a time, a rate or a size", is.Raw())
+		}
+		c.kindOf, c.Is = kind, &x
 	case is != nil && q != nil:
 		c.Is = limit(is, q.Kind, false)
 	case is == nil:

@@ -27,6 +27,9 @@ func (e *Exercise) keys() keys.Table {
 			"files of start/, and the paths that a student may change: switch.pfc.xoff"),
 		keys.Other("hand_in.controllers", "files, or lists of files", either).Means("files of start/; in a list of its own " +
 			"several of which one is submitted: [[control.star, control.wasm]]"),
+		keys.Other("hand_in.pictures", "files", files).Means("PNG files with plots of runs that the student draws"),
+		keys.Other("counters", "a run", func() keys.Schema { return new(Run).keys().JSONSchema() }).Means("a run of which " +
+			"students get the counters alone, as counters.txt"),
 		keys.Other("give", "files", files).Means("files of start/ that are not submitted"),
 		pointsKey("wrong", &e.Wrong).Means("points of the submission in wrong/"),
 	}, partKeys(true)...)
@@ -64,7 +67,8 @@ func (q *Question) keys(kind *string) keys.Table {
 	return keys.Table{
 		keys.Text("question", &q.Text).Need().Means("text of the question"),
 		keys.Flag("predict", &q.Predicted).Means("`true`: the answer counts as `pausenet lab predict` has locked it"),
-		keys.Choice("kind", kind, "number", "time", "rate", "size").Usually("number").Means("kind of the answer"),
+		keys.Choice("kind", kind, "number", "time", "rate", "size", "sentence").Usually("number").Means("kind of the answer; of a " +
+			"`sentence` the number that is nearest to the right one counts"),
 	}
 }
 
@@ -107,6 +111,11 @@ func (c *Check) keys() keys.Table {
 		keys.Choices("verdict", &c.Verdict, measure.Pass, measure.Warn, measure.Fail).Means(
 			"verdicts that the run may have"),
 		keys.Text("message", &c.Message).Means("words of one of the verdict's messages"),
+		keys.Text("panel", &c.Panel).Means("title of a plot in the `report` of the run's scenario, whose first series is " +
+			"compared"),
+		keys.Text("like", &c.Like).Means("a run: `most` and `zero` are the area between its curve and the run's, in percent " +
+			"of that below its curve"),
+		keys.Text("picture", &c.Picture).Means("a file of hand_in.pictures: a curve in it has to follow that of the run"),
 		keys.Text("answer", &c.Answer).Means("an answer of hand_in, compared with the run's `metric` or with `is`"),
 		bound("zero", "value with no points; between it and the bound, points rise linearly"),
 		bound("is", "the answer"),

@@ -32,6 +32,8 @@ type made struct {
 	spent   *spent             // by the runs of its scenario
 	results []*measure.Summary // by seed
 	report  string
+	folder  string   // of the first seed's files
+	panels  []string // titles of its plots
 	problem string
 }
 
@@ -54,7 +56,11 @@ func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, e
 			took[r.folder()] = new(spent)
 		}
 		runs[r.Name] = &made{spent: took[r.folder()], results: o.Made[r.Name]}
-		if o.Made[r.Name] != nil {
+		if o.Made[r.Name] != nil && !s.e.plots(r.Name) {
+			continue
+		}
+		if same := o.tried.run(s, r); same != nil {
+			runs[r.Name] = same
 			continue
 		}
 		if name := s.awaits(r.Name); o.Locked && name != "" {
@@ -106,7 +112,11 @@ func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, e
 	}
 	for _, p := range places {
 		r, of := runs[p.run.Name], &batch.Scenarios[p.scenario]
-		r.report = batch.ReportPath(of.Scenario.Name)
+		r.report, r.results = batch.ReportPath(of.Scenario.Name), nil
+		for _, panel := range of.Scenario.Panels {
+			r.panels = append(r.panels, panel.Title)
+		}
+		r.folder = batch.Locations(of)[slices.Index(of.Controllers, p.cc)].Path()
 		for k, result := range results[p.scenario] {
 			if of.Controllers[k%len(of.Controllers)] != p.cc {
 				continue
@@ -124,6 +134,7 @@ func (s *Submission) runAll(ctx context.Context, o Options) (map[string]*made, e
 		}
 		return runs, nil
 	}
+	o.tried.keep(s, runs)
 	if len(places) == 0 || err == nil || s.blamesAny() {
 		return runs, nil
 	}
@@ -156,6 +167,11 @@ func bounded(started func(scenario, controller string) (engine.Progress, func(*r
 				ended(r, err)
 			}
 	}
+}
+
+// plots reports whether checks compare a plot of a run, which its summary does not have.
+func (e *Exercise) plots(run string) bool {
+	return slices.ContainsFunc(e.Checks, func(c Check) bool { return c.Panel != "" && (c.Run == run || c.Like == run) })
 }
 
 // Common makes the runs of an exercise that do not depend on the student, which are the same for all submissions: none

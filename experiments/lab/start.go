@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,13 +10,15 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/pausenet/pausenet/experiments/counters"
+	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
 // Start writes the files that a student edits, the text, and the names of the exercise and the student, into a folder.
 // It fails if one of the files exists.
-func Start(e *Exercise, reference, folder string) ([]string, error) {
+func Start(ctx context.Context, e *Exercise, reference, folder string) ([]string, error) {
 	into, err := files.OpenFolder(folder, folder)
 	if err != nil {
 		return nil, err
@@ -35,6 +39,8 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 			if e.Student != "" {
 				data = append(data, "student: "+strconv.Quote(e.Student)+"\n"...)
 			}
+		case CountersFile:
+			data, err = e.counted(ctx)
 		case TextFile:
 			data, err = fs.ReadFile(e.Files, TextFile)
 		default:
@@ -48,6 +54,33 @@ func Start(e *Exercise, reference, folder string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// counted returns the content of counters.txt: the counters of switches and hosts, in formats of operators' tools.
+func (e *Exercise) counted(ctx context.Context) ([]byte, error) {
+	if e.Counted == nil {
+		return fs.ReadFile(e.Files, StartFolder+"/"+CountersFile)
+	}
+	u, err := (&Submission{e: e}).scenario(e.Counted)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, err = runner.Watch(ctx, u, runner.Options{
+		Controller: e.Counted.CC, Seed: u.Seed,
+		Observers: []runner.NewObserver{counters.Observe(func(fabric *counters.Fabric) {
+			for _, n := range fabric.Nodes {
+				title, write := "show pfc counters", n.WritePFC
+				if n.Host {
+					title, write = "ethtool -S", n.WriteEthtool
+				}
+				fmt.Fprintf(&b, "# %s: %s\n", n.Name, title)
+				_ = write(&b) // into memory
+				fmt.Fprintln(&b)
+			}
+		})},
+	}, runner.Watching{})
+	return b.Bytes(), err
 }
 
 // Started returns the exercise of a student's folder, and the student; empty: none.

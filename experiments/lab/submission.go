@@ -28,6 +28,8 @@ type Submission struct {
 	answers map[string]float64 // in base units, predictions as they were locked
 	// predicted holds the predictions in answers.yaml, as written.
 	predicted map[string]string
+	sentences map[string]string
+	pictures  map[string][]byte // by file
 	// unread holds the mistakes of answers by name; nil if the file cannot be read at all.
 	unread map[string]string
 	// scenarios holds the changed scenarios by file, sources their content.
@@ -51,11 +53,20 @@ func Submit(e *Exercise, folder string, further ...string) *Submission {
 	s := &Submission{
 		e: e, folder: folder, answers: map[string]float64{}, predicted: map[string]string{},
 		scenarios: map[string]*scenario.Scenario{}, trees: map[string]*yamlspec.Value{},
+		sentences: map[string]string{}, pictures: map[string][]byte{},
 		programs: map[string][]byte{}, found: map[string]map[uint64]*bound.Discipline{}, Problems: map[string]string{},
 	}
 	s.paths, s.Warnings = e.locate(append([]string{folder}, further...))
 	for _, file := range e.plainSubmitted() {
 		s.note(file, s.take(file, file))
+	}
+	for _, file := range e.Pictures {
+		data, err := files.Read(s.path(file), pictureFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is drawn from results, and not there at the start
+		}
+		s.pictures[file] = data
+		s.note(file, plainError(file, err))
 	}
 	if e.predicts() {
 		s.note(LockedFile, s.takeLocked())
@@ -158,6 +169,10 @@ func (s *Submission) answersIn(m *yamlspec.Mapping) {
 		q := &s.e.Answers[i]
 		v := m.Get(q.Name)
 		if v == nil || v.Raw() == "" && !v.IsMapping() && !v.IsSequence() {
+			continue
+		}
+		if q.Sentence {
+			s.sentences[q.Name] = v.Raw()
 			continue
 		}
 		x, err := q.Kind.Parse(v.Raw())

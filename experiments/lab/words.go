@@ -27,6 +27,13 @@ func (c *Check) required(e *Exercise) string {
 	case c.MostSteps > 0:
 		return fmt.Sprintf("at most %d steps a call, on average over run %s", c.MostSteps, c.Run)
 	}
+	switch {
+	case c.Picture != "":
+		return fmt.Sprintf("%s: a curve that follows %q of run %s", c.Picture, c.Panel, c.Run)
+	case c.Like != "":
+		return fmt.Sprintf("%q of run %s, like that of run %s: at most %s %% between the curves (no points at %s %%)", c.Panel,
+			c.Run, c.Like, number(*c.Most), number(*c.Zero))
+	}
 	text := c.Row.Label + ", in run " + c.Run + ": "
 	if c.Setting != "" {
 		text = c.Setting + " of " + c.Changed + ": "
@@ -50,6 +57,9 @@ func (c *Check) requiredAnswer(e *Exercise) string {
 	text := c.Answer + ": "
 	if q := e.question(c.Answer); q != nil && c.Run == "" {
 		text += "the right value" // the student has to find it
+		if q.Sentence {
+			text = c.Answer + ": a sentence with the right " + strings.TrimPrefix(c.kindOf.Name, "a ")
+		}
 	} else {
 		if c.Times != 1 {
 			text += number(c.Times) + " times "
