@@ -334,7 +334,13 @@ FUZZ = \
 	experiments/analysis/audit:FuzzBaseline \
 	experiments/analysis/audit:FuzzCabling \
 	experiments/analysis/audit:FuzzConfig \
+	experiments/analysis/audit:FuzzEOS \
+	experiments/analysis/audit:FuzzIBNet \
+	experiments/analysis/audit:FuzzJunos \
+	experiments/analysis/audit:FuzzMinigraph \
 	experiments/analysis/audit:FuzzNIC \
+	experiments/analysis/audit:FuzzNVUE \
+	experiments/analysis/audit:FuzzSlurm \
 	experiments/analysis/deadlock/certificate:FuzzRead \
 	experiments/analysis/diagnose:FuzzReadAnswers \
 	experiments/analysis/expect:FuzzReadLog \

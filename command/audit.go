@@ -45,13 +45,16 @@ can show it, a scenario.
 
   switches  SONiC: config_db.json, or rendered buffers.json and qos.json,
             pg_profile_lookup.ini, port_config.ini, switch.json
+            Arista EOS: running-config, or NAME.cfg
+            Cumulus: nv config show, as NAME.yaml; Junos: NAME.conf
   NICs      output of mlnx_qos -i, dcb pfc show, dcb app show, cma_roce_tos,
             ethtool, ethtool --show-fec, ip link; cnp_dscp, cnp_802p_prio
-  cables    lldpcli show neighbors -f json, containerlab's NAME.clab.yml
+  cables    lldpcli show neighbors -f json, containerlab's NAME.clab.yml,
+            minigraph.xml, ibnetdiscover; Slurm's topology.conf, to compare
 
 A file belongs to the device that its name starts with (leaf0.config_db.json,
 h0.mlnx_qos), or else to the device with the folder's name. A switch's
-hostname in DEVICE_METADATA is its name in cables.
+hostname is its name in cables.
 
 The exit code is 0 without findings of the severity of --fail-on or above, and
 otherwise 1.`,

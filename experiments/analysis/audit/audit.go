@@ -36,7 +36,7 @@ func Audit(list []File, assume Assumptions) (*Report, error) {
 		Switches: len(fabric.Switches), Hosts: len(fabric.Hosts), Links: len(fabric.Links), Ignored: ignored,
 		Findings: []*Finding{},
 	}
-	if len(fabric.Switches)+len(fabric.Hosts) == 0 {
+	if len(fabric.Switches)+len(fabric.Hosts)+len(fabric.Links) == 0 {
 		return nil, fmt.Errorf("no configuration among %d files: expected config_db.json, mlnx_qos output and the like (see docs/audit.md)",
 			len(list))
 	}
@@ -62,10 +62,11 @@ type auditor struct {
 // at starts a finding of the current rule. Findings in a file that differ only in their ports become one, at the place of
 // the first.
 func (a *auditor) at(p Place, port *Port, message string, args ...any) *Finding {
-	f := &Finding{Rule: a.rule.ID, Severity: a.rule.Severity, Place: p, Message: fmt.Sprintf(message, args...)}
+	f := &Finding{Rule: a.rule.ID, Severity: a.rule.Severity, Place: p}
 	if port != nil {
-		f.Ports = []string{port.Label()}
+		f.Ports, f.words = []string{port.Label()}, port.Switch.words
 	}
+	f.Message = fmt.Sprintf(f.say(message), args...)
 	for _, of := range a.report.Findings {
 		if of.Rule == f.Rule && of.File == f.File && of.Message == f.Message && (port != nil || of.Place == f.Place) {
 			for _, name := range f.Ports {

@@ -34,11 +34,33 @@ func TestBroken(t *testing.T) {
 		t.Errorf("%d faults", len(faults))
 	}
 	broken := map[string]bool{}
+	for _, letter := range []string{"", "e", "n", "j"} {
+		testBroken(t, letter, broken)
+	}
+	for i := range Rules {
+		if !broken[Rules[i].ID] {
+			t.Errorf("no fault breaks rule %s", Rules[i].ID)
+		}
+	}
+}
+
+// testBroken breaks configurations of a system by each fault that its files can state.
+func testBroken(t *testing.T, letter string, broken map[string]bool) {
 	for i, fault := range faults {
-		for seed := range uint64(3) {
+		if !strings.Contains(fault.others, letter) {
+			continue
+		}
+		seeds := uint64(3)
+		if testing.Short() && letter != "" {
+			seeds = 1
+		}
+		for seed := range seeds {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			f := sound(r)
 			fault.breaks(r, f)
+			f.inSystem(systems[letter])
+			fault := fault
+			fault.name += " " + letter
 			report, err := Audit(f.files(t), Assumptions{})
 			if err != nil {
 				t.Fatalf("%s: %v", fault.name, err)
@@ -64,9 +86,40 @@ func TestBroken(t *testing.T) {
 			broken[fault.rule] = true
 		}
 	}
-	for i := range Rules {
-		if !broken[Rules[i].ID] {
-			t.Errorf("no fault breaks rule %s", Rules[i].ID)
+}
+
+// systems lists the systems beside SONiC by the letters of fault.others.
+var systems = map[string]kind{"e": eosConfig, "n": nvueConfig, "j": junosConfig}
+
+// inSystem renders all switches as a system's.
+func (f *fabric) inSystem(k kind) {
+	for sw := range f.switches {
+		f.system[sw] = k
+	}
+}
+
+// TestSoundSystems checks that sound configurations of other systems, and of several in a fabric, have no finding.
+func TestSoundSystems(t *testing.T) {
+	for _, letter := range []string{"e", "n", "j", ""} {
+		for seed := range uint64(7) {
+			r := rand.New(rand.NewPCG(seed, 2))
+			f := sound(r)
+			f.inSystem(systems[letter])
+			for _, sw := range sortedKeys(f.switches) {
+				if letter == "" {
+					f.system[sw] = pick(r, unknown, eosConfig, nvueConfig, junosConfig)
+				}
+			}
+			report, err := Audit(f.files(t), Assumptions{})
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v", letter, seed, err)
+			}
+			if report.Switches != len(f.switches) || report.Links != len(f.links) || len(report.Ignored) > 0 || len(report.Landings) == 0 {
+				t.Errorf("%s, seed %d: %s", letter, seed, report.Summary())
+			}
+			for _, of := range report.Findings {
+				t.Errorf("%s, seed %d: %s: %v: %s\n%s", letter, seed, of.Rule, of.Place, of.Message, strings.Join(of.Evidence, "\n"))
+			}
 		}
 	}
 }

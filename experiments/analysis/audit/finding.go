@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Severity ranks findings.
@@ -53,6 +54,26 @@ type Finding struct {
 	Scenario string `json:"scenario,omitempty"`
 	// Run holds the result of that scenario, if it was run.
 	Run *Run `json:"run,omitempty"`
+
+	words *strings.Replacer // of the switch's system; nil: SONiC's
+}
+
+// words returns a replacer of lines of the form SONIC'S WORDS => OTHERS.
+func words(lines string) *strings.Replacer {
+	var pairs []string
+	for _, line := range strings.Split(lines, "\n") {
+		from, to, _ := strings.Cut(line, " => ")
+		pairs = append(pairs, from, to)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// say returns a format with the settings' names of the switch's system.
+func (f *Finding) say(format string) string {
+	if f.words != nil {
+		return f.words.Replace(format)
+	}
+	return format
 }
 
 // Run holds the results of a scenario of a finding.
@@ -66,13 +87,13 @@ type Run struct {
 
 // because adds a line of evidence.
 func (f *Finding) because(format string, args ...any) *Finding {
-	f.Evidence = append(f.Evidence, fmt.Sprintf(format, args...))
+	f.Evidence = append(f.Evidence, fmt.Sprintf(f.say(format), args...))
 	return f
 }
 
 // remedy sets the remedy.
 func (f *Finding) remedy(format string, args ...any) *Finding {
-	f.Remedy = fmt.Sprintf(format, args...)
+	f.Remedy = fmt.Sprintf(f.say(format), args...)
 	return f
 }
 

@@ -92,6 +92,51 @@ func FuzzCabling(f *testing.F) {
 	})
 }
 
+// FuzzEOS reads any text as the running configuration of an Arista switch.
+func FuzzEOS(f *testing.F) {
+	f.Add([]byte(eosSample))
+	f.Add([]byte("interface Ethernet1-4\n   mtu 9214\n   speed forced 100gfull\n   priority-flow-control priority 3,4 no-drop\n"))
+	f.Add([]byte("interface Ethernet1\n  tx-queue 3\n   random-detect ecn minimum-threshold 3 milliseconds maximum-threshold 9 bytes\n"))
+	f.Fuzz(func(t *testing.T, data []byte) { audited(t, File{"s/running-config", data}) })
+}
+
+// FuzzNVUE reads any text as the configuration of a Cumulus switch.
+func FuzzNVUE(f *testing.F) {
+	f.Add([]byte(nvueSample))
+	f.Add([]byte("set:\n  interface:\n    swp1-2: {qos: {pfc: {profile: x}}}\n  qos: {roce: {mode: lossy}}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) { audited(t, File{"s/nvue.yaml", data}) })
+}
+
+// FuzzJunos reads any text as the configuration of a Juniper switch.
+func FuzzJunos(f *testing.F) {
+	f.Add([]byte(junosSample))
+	f.Add([]byte("set class-of-service forwarding-classes class a queue-num 3 no-loss pfc-priority 3\nset interfaces et-0/0/0 mtu 9216\n"))
+	f.Add([]byte("interfaces { inactive: et-0/0/1 { mtu 1; } }\napply-groups [ a b ];\ngroups { a { class-of-service { x; } } }\n"))
+	f.Fuzz(func(t *testing.T, data []byte) { audited(t, File{"s/junos.conf", data}) })
+}
+
+// FuzzSlurm reads any text as a topology.conf.
+func FuzzSlurm(f *testing.F) {
+	f.Add([]byte("SwitchName=s0 Nodes=h[0-3,07],x1\nSwitchName=s1 Switches=s[0-1] LinkSpeed=100\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		audited(t, File{"topology.conf", data}, File{"x.clab.yml", []byte("topology: {links: [{endpoints: [s0:1, h0:2]}]}")})
+	})
+}
+
+// FuzzIBNet reads any text as the output of ibnetdiscover.
+func FuzzIBNet(f *testing.F) {
+	f.Add([]byte(ibnetSample))
+	f.Fuzz(func(t *testing.T, data []byte) { audited(t, File{"ibnetdiscover", data}) })
+}
+
+// FuzzMinigraph reads any text as a minigraph of SONiC.
+func FuzzMinigraph(f *testing.F) {
+	f.Add([]byte(minigraphSample))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		audited(t, File{"minigraph.xml", data}, File{"a/config_db.json", []byte(`{"PORT": {"Ethernet0": {"alias": "Ethernet1/1"}}}`)})
+	})
+}
+
 // FuzzBaseline reads any text as a baseline.
 func FuzzBaseline(f *testing.F) {
 	f.Add([]byte(`{"accepted": [{"id": "1", "rule": "mtu"}]}`))

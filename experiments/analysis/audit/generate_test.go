@@ -30,9 +30,11 @@ type fabric struct {
 	seeds    map[string]int
 	hosts    []*nic
 	links    [][2]string
-	lldp     bool // cabling by LLDP instead of containerlab
-	lossless int  // priority
+	cabling  string // clab, lldp or minigraph
+	tree     map[string][]string
+	lossless int // priority
 	dscp     int
+	system   map[string]kind // of switches; absent: SONiC
 }
 
 // pick returns one of several values.
@@ -41,7 +43,11 @@ func pick[V any](r *rand.Rand, all ...V) V { return all[r.IntN(len(all))] }
 // sound draws a sound configuration. Its sizes are computed here, apart from the rules: the headroom is the cable both
 // ways, three frames of the port's MTU, and a part more.
 func sound(r *rand.Rand) *fabric {
-	f := &fabric{switches: map[string]config{}, seeds: map[string]int{}, lldp: r.IntN(2) == 0, lossless: pick(r, 3, 4), dscp: pick(r, 26, 24)}
+	f := &fabric{
+		switches: map[string]config{}, seeds: map[string]int{},
+		cabling: pick(r, "clab", "lldp", "minigraph"), lossless: pick(r, 3, 4), dscp: pick(r, 26, 24), tree: map[string][]string{},
+		system: map[string]kind{},
+	}
 	leaves, spines, per := 2+r.IntN(3), 2+r.IntN(2), 2+r.IntN(2)
 	down, up, mtu := pick(r, 25_000, 100_000, 200_000), pick(r, 100_000, 400_000), pick(r, 9100, 4200)
 	near, far := pick(r, 3, 5, 10), pick(r, 40, 100, 300)
@@ -73,11 +79,13 @@ func sound(r *rand.Rand) *fabric {
 			}
 			h.prio[f.dscp] = f.lossless
 			f.hosts = append(f.hosts, h)
+			f.tree[leaf] = append(f.tree[leaf], h.name)
 			f.links = append(f.links, [2]string{leaf + ":" + h.leafPort, h.name + ":eth0"})
 		}
 		for s := range spines {
 			spine := fmt.Sprintf("spine%d", s)
 			f.seeds[spine] = 10
+			f.tree[spine] = append(f.tree[spine], leaf)
 			f.links = append(f.links, [2]string{leaf + ":" + add(leaf, up, far), spine + ":" + add(spine, up, far)})
 		}
 	}
@@ -149,8 +157,20 @@ func sound(r *rand.Rand) *fabric {
 // files renders the fabric.
 func (f *fabric) files(t testing.TB) (list []File) {
 	add := func(name, text string) { list = append(list, File{name, []byte(text)}) }
+	for _, sw := range sortedKeys(f.tree) {
+		below := "Nodes"
+		if strings.HasPrefix(sw, "spine") {
+			below = "Switches"
+		}
+		add(sw+".topology.conf", "# scheduler\nSwitchName="+sw+" "+below+"="+strings.Join(f.tree[sw], ",")+"\n")
+	}
 	for _, sw := range sortedKeys(f.switches) {
 		c := f.switches[sw]
+		if k := f.system[sw]; k != unknown {
+			ending := map[kind]string{eosConfig: "/running-config", nvueConfig: ".nvue.yaml", junosConfig: ".conf"}[k]
+			add(sw+ending, render(k, sw, c, f.lossless))
+			continue
+		}
 		data, err := json.MarshalIndent(c, "", " ")
 		if err != nil {
 			t.Fatal(err)
@@ -185,16 +205,38 @@ func (f *fabric) files(t testing.TB) (list []File) {
 			h.speed, map[string]string{"rs": "RS", "none": "Off"}[h.fec]))
 		add(h.name+"/ip_link", fmt.Sprintf("2: eth0: <BROADCAST,UP> mtu %d qdisc mq state UP\n", h.mtu))
 	}
-	if !f.lldp {
+	links := make([][2]string, len(f.links))
+	for i, l := range f.links {
+		links[i] = l
+		if sw, port, _ := strings.Cut(l[0], ":"); f.system[sw] == junosConfig {
+			links[i][0] = sw + ":" + junosName(port)
+		}
+		if sw, port, _ := strings.Cut(l[1], ":"); f.system[sw] == junosConfig {
+			links[i][1] = sw + ":" + junosName(port)
+		}
+	}
+	switch f.cabling {
+	case "minigraph":
+		text := "<DeviceMiniGraph><PngDec><DeviceInterfaceLinks>\n"
+		for _, l := range links {
+			here, port, _ := strings.Cut(l[0], ":")
+			there, remote, _ := strings.Cut(l[1], ":")
+			text += "<DeviceLinkBase>\n <ElementType>DeviceInterfaceLink</ElementType>\n" + fmt.Sprintf(
+				" <EndDevice>%s</EndDevice>\n <EndPort>%s</EndPort>\n <StartDevice>%s</StartDevice>\n <StartPort>%s</StartPort>\n",
+				there, remote, here, port) + "</DeviceLinkBase>\n"
+		}
+		add("minigraph.xml", text+"</DeviceInterfaceLinks></PngDec></DeviceMiniGraph>\n")
+		return list
+	case "clab":
 		text := "name: two-tier\ntopology:\n  nodes: {}\n  links:\n"
-		for _, l := range f.links {
+		for _, l := range links {
 			text += fmt.Sprintf("    - endpoints: [%q, %q]\n", l[0], l[1])
 		}
 		add("two-tier.clab.yml", text)
 		return list
 	}
 	neighbours := map[string][]string{}
-	for _, l := range f.links {
+	for _, l := range links {
 		here, port, _ := strings.Cut(l[0], ":")
 		there, remote, _ := strings.Cut(l[1], ":")
 		neighbours[here] = append(neighbours[here], fmt.Sprintf(
@@ -237,6 +279,8 @@ type fault struct {
 	// also lists rules that the same fault breaks as well.
 	also   []string
 	breaks func(r *rand.Rand, f *fabric)
+	// others lists the systems beside SONiC whose files can state the fault: e (EOS), n (NVUE), j (Junos).
+	others string
 }
 
 var faults = []fault{
@@ -244,14 +288,14 @@ var faults = []fault{
 		c, port := f.anyPort(r)
 		pg := c["BUFFER_PG"][fmt.Sprintf("%s|%d", port, f.lossless)]
 		c["BUFFER_PROFILE"][pg["profile"].(string)]["xoff"] = fmt.Sprint(100 + r.IntN(3000))
-	}},
+	}, "n"},
 	{"headroom short of a frame", "headroom", []string{"headroom-order"}, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		var speed, cable int
 		name := c["BUFFER_PG"][fmt.Sprintf("%s|%d", port, f.lossless)]["profile"].(string)
 		fmt.Sscanf(name, "pg_lossless_%d_%dm_profile", &speed, &cable)
 		c["BUFFER_PROFILE"][name]["xoff"] = fmt.Sprint(2*5*cable*speed/8000*1100/1164 + 1140)
-	}},
+	}, "n"},
 	{"headroom of a longer cable is less", "headroom-order", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		row := c["BUFFER_PROFILE"][c["BUFFER_PG"][fmt.Sprintf("%s|%d", port, f.lossless)]["profile"].(string)]
@@ -271,95 +315,97 @@ var faults = []fault{
 		c["PFC_WD"]["Ethernet252"] = c["PFC_WD"][port]
 		c["CABLE_LENGTH"]["AZURE"]["Ethernet252"] = "1m"
 		c["BUFFER_PG"][fmt.Sprintf("Ethernet252|%d", f.lossless)] = map[string]any{"profile": "short"}
-	}},
+	}, "n"},
 	{"shared headroom pool too small", "headroom-pool", nil, func(r *rand.Rand, f *fabric) {
 		_, c := f.anySwitch(r)
 		c["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] = fmt.Sprint(1000 + r.IntN(10_000))
-	}},
+	}, ""},
 	{"no profile for a lossless group", "profile", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		delete(c["BUFFER_PG"], fmt.Sprintf("%s|%d", port, f.lossless))
-	}},
+	}, ""},
 	{"static thresholds above the pool", "threshold", []string{"ecn-first"}, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		row := c["BUFFER_PROFILE"][c["BUFFER_PG"][fmt.Sprintf("%s|%d", port, f.lossless)]["profile"].(string)]
 		delete(row, "dynamic_th")
 		row["static_th"] = fmt.Sprint(80<<20 + r.IntN(1<<20))
-	}},
+	}, ""},
 	{"alpha too small", "threshold", []string{"ecn-first"}, func(r *rand.Rand, f *fabric) {
 		_, c := f.anySwitch(r)
 		for _, row := range c["BUFFER_PROFILE"] {
 			row["dynamic_th"] = "-8"
 		}
 		c["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = fmt.Sprint(1<<20 + r.IntN(1<<20))
-	}},
+	}, ""},
 	{"Kmin above XOFF", "ecn-first", nil, func(r *rand.Rand, f *fabric) {
 		_, c := f.anySwitch(r)
 		c["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_min_threshold"] = fmt.Sprint(33<<20 + r.IntN(1<<20))
 		c["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_max_threshold"] = fmt.Sprint(35<<20 + r.IntN(1<<20))
-	}},
+	}, ""},
 	{"lossless queue without WRED", "ecn-queue", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		delete(c["QUEUE"][fmt.Sprintf("%s|%d", port, f.lossless)], "wred_profile")
-	}},
+	}, "enj"},
 	{"WRED drops", "ecn-queue", nil, func(r *rand.Rand, f *fabric) {
 		_, c := f.anySwitch(r)
 		c["WRED_PROFILE"]["AZURE_LOSSLESS"]["ecn"] = "ecn_none"
-	}},
+	}, "enj"},
 	{"PFC off at one end", "pfc-ends", []string{"profile", "class"}, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		c["PORT_QOS_MAP"][port]["pfc_enable"] = ""
-	}},
+	}, "enj"},
 	{"PFC of a NIC on another priority", "pfc-ends", []string{"class"}, func(r *rand.Rand, f *fabric) {
 		f.hosts[r.IntN(len(f.hosts))].pfc = 1 << pick(r, 1, 2, 5)
-	}},
+	}, "enj"},
 	{"DSCP to a lossy TC", "class", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		own(c, port, "dscp_to_tc_map", "DSCP_TO_TC_MAP", fmt.Sprint(f.dscp), fmt.Sprint(pick(r, 0, 1, 2)))
-	}},
+	}, "enj"},
 	{"TC to another priority group", "class", []string{"ecn-queue"}, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		own(c, port, "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", fmt.Sprint(f.lossless), "0")
-	}},
+	}, ""},
 	{"PAUSE stops another queue", "class", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		own(c, port, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", fmt.Sprint(f.lossless), fmt.Sprint(pick(r, 0, 1, 2)))
-	}},
+	}, "j"},
 	{"DSCP in another priority of a NIC", "class", nil, func(r *rand.Rand, f *fabric) {
 		f.hosts[r.IntN(len(f.hosts))].prio[f.dscp] = pick(r, 0, 1, 2)
-	}},
-	{"ToS of another class", "class", nil, func(r *rand.Rand, f *fabric) { f.hosts[r.IntN(len(f.hosts))].tos = 4 * pick(r, 10, 18, 34+8) }},
-	{"trust by VLAN tag", "trust", nil, func(r *rand.Rand, f *fabric) { f.hosts[r.IntN(len(f.hosts))].trust = "pcp" }},
+	}, "enj"},
+	{"ToS of another class", "class", nil, func(r *rand.Rand, f *fabric) {
+		f.hosts[r.IntN(len(f.hosts))].tos = 4 * pick(r, 10, 18, 34+8)
+	}, "enj"},
+	{"trust by VLAN tag", "trust", nil, func(r *rand.Rand, f *fabric) { f.hosts[r.IntN(len(f.hosts))].trust = "pcp" }, "enj"},
 	{"CNPs behind data", "cnp", nil, func(r *rand.Rand, f *fabric) {
 		h := f.hosts[r.IntN(len(f.hosts))]
 		h.cnpDSCP, h.cnp = f.dscp, f.lossless
-	}},
+	}, "enj"},
 	{"no watchdog", "watchdog", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		delete(c["PFC_WD"], port)
-	}},
+	}, "enj"},
 	{"watchdog too fast", "watchdog-time", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		c["PFC_WD"][port]["detection_time"] = "1"
 		c["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = fmt.Sprint(128 << 20)
-	}},
-	{"another MTU", "mtu", nil, func(r *rand.Rand, f *fabric) { f.hosts[r.IntN(len(f.hosts))].mtu = 1500 }},
+	}, "e"},
+	{"another MTU", "mtu", nil, func(r *rand.Rand, f *fabric) { f.hosts[r.IntN(len(f.hosts))].mtu = 1500 }, "enj"},
 	{"another MTU between switches", "mtu", nil, func(r *rand.Rand, f *fabric) {
 		c := f.switches["spine0"]
 		ports := sortedKeys(c["PORT"])
 		c["PORT"][ports[r.IntN(len(ports))]]["mtu"] = "1500"
-	}},
-	{"another speed", "speed", nil, func(r *rand.Rand, f *fabric) { f.hosts[r.IntN(len(f.hosts))].speed = 50_000 }},
+	}, "enj"},
+	{"another speed", "speed", nil, func(r *rand.Rand, f *fabric) { f.hosts[r.IntN(len(f.hosts))].speed = 50_000 }, "enj"},
 	{"another FEC", "fec", nil, func(r *rand.Rand, f *fabric) {
 		h := f.hosts[r.IntN(len(f.hosts))]
 		h.fec = map[string]string{"rs": "none", "none": "rs"}[h.fec]
-	}},
+	}, "enj"},
 	{"another cable", "cable", nil, func(r *rand.Rand, f *fabric) {
 		c := f.switches["spine1"]
 		ports := sortedKeys(c["PORT"])
 		c["CABLE_LENGTH"]["AZURE"][ports[r.IntN(len(ports))]] = "2m"
-	}},
-	{"equal hash seeds", "ecmp", nil, func(r *rand.Rand, f *fabric) { f.seeds[fmt.Sprintf("spine%d", r.IntN(2))] = 0 }},
+	}, "nj"},
+	{"equal hash seeds", "ecmp", nil, func(r *rand.Rand, f *fabric) { f.seeds[fmt.Sprintf("spine%d", r.IntN(2))] = 0 }, ""},
 	{"reference to no profile", "reference", []string{"profile", "ecn-queue"}, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		switch r.IntN(3) {
@@ -370,14 +416,36 @@ var faults = []fault{
 		default:
 			c["PORT_QOS_MAP"][port]["dscp_to_tc_map"] = "nobody"
 		}
-	}},
+	}, ""},
 	{"cable to a port that is down", "port", nil, func(r *rand.Rand, f *fabric) {
 		c, port := f.anyPort(r)
 		c["PORT"][port]["admin_status"] = "down"
-	}},
+	}, "enj"},
 	{"cable to a port that does not exist", "port", nil, func(r *rand.Rand, f *fabric) {
 		i := r.IntN(len(f.links))
 		device, _, _ := strings.Cut(f.links[i][0], ":")
 		f.links[i][0] = device + ":Ethernet999"
-	}},
+	}, "enj"},
+	{"port without DSCP's map", "trust", nil, func(r *rand.Rand, f *fabric) {
+		c, port := f.anyPort(r)
+		delete(c["PORT_QOS_MAP"][port], "dscp_to_tc_map")
+	}, "enj"},
+	{"thresholds reversed", "ecn-first", nil, func(r *rand.Rand, f *fabric) {
+		_, c := f.anySwitch(r)
+		c["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_max_threshold"] = fmt.Sprint(50_000 + r.IntN(1000))
+	}, "enj"},
+	{"watchdog restores early", "watchdog-time", nil, func(r *rand.Rand, f *fabric) {
+		c, port := f.anyPort(r)
+		c["PFC_WD"][port]["restoration_time"] = "50"
+	}, "ej"},
+	{"topology.conf has a host elsewhere", "topology", nil, func(r *rand.Rand, f *fabric) {
+		f.tree["leaf0"][0], f.tree["leaf1"][0] = f.tree["leaf1"][0], f.tree["leaf0"][0]
+	}, "enj"},
+	{"topology.conf has a leaf elsewhere", "topology", nil, func(r *rand.Rand, f *fabric) {
+		f.tree["leaf0"] = append(f.tree["leaf0"], "leaf1")
+	}, "enj"},
+	{"reference to no map", "reference", []string{"profile", "ecn-queue", "class", "pfc-ends", "cable"}, func(r *rand.Rand, f *fabric) {
+		c, port := f.anyPort(r)
+		c["PORT_QOS_MAP"][port]["dscp_to_tc_map"] = "nobody"
+	}, "enj"},
 }

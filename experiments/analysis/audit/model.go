@@ -13,6 +13,13 @@ type Fabric struct {
 	Switches []*Switch
 	Hosts    []*Host
 	Links    []Link
+	Tree     []Branch // by the scheduler's topology
+}
+
+// Branch represents a device below a switch in a scheduler's topology.
+type Branch struct {
+	Switch, Device string
+	Place          Place
 }
 
 // Switch represents a switch's configuration.
@@ -28,9 +35,13 @@ type Switch struct {
 	LosslessMTU int
 	Poll        int  // interval of the watchdog, in ms; 0: unknown
 	Whole       bool // a file has the ports, so that a missing table means that the switch does not have it
-	Missing     []Missing
-	Place       Place
-	device      string // the name by its files
+	// Stated reports that the file states PFC of all ports: a port without it has it off.
+	Stated  bool
+	Missing []Missing
+	Place   Place
+	device  string // the name by its files
+	// words replaces SONiC's names of settings in messages; nil: none.
+	words *strings.Replacer
 }
 
 // Missing represents a reference to a row that does not exist.
@@ -43,6 +54,7 @@ type Missing struct {
 type Port struct {
 	Switch *Switch
 	Name   string
+	Alias  string // another name in cabling; "": none
 	Up     bool
 	Speed  int64  // Mb/s; 0: unknown
 	MTU    int    // bytes of a packet; 0: unknown
@@ -124,16 +136,18 @@ type WRED struct {
 	Name       string
 	Unknown    bool // no file has the row
 	ECN        bool
-	KMin, KMax int64 // bytes
+	KMin, KMax int64  // in Unit
+	Unit       string // "": bytes
 	PMax       float64
 	Place      Place
 }
 
 // Watchdog represents a port's PFC watchdog.
 type Watchdog struct {
-	Detect, Restore int // ms
+	Detect, Restore int // ms; -1: not stated
 	Action          string
 	Place           Place
+	Poll            int // ms; 0: that of the switch
 }
 
 // Host represents a server's NIC, or one of its ports.
@@ -222,10 +236,29 @@ func (p Priorities) All() (all []int) {
 	return all
 }
 
-// port returns a switch's port by name.
+// plainPort returns a port whose maps are identities, to be filled from a node and what it refers to.
+func (s *Switch) plainPort(name string, at *node) *Port {
+	p := &Port{Switch: s, Name: name, Up: true, Metres: -1, Places: map[string]Place{}}
+	for _, setting := range []string{"speed", "mtu", "fec", "cable", "pfc", "dscp", "pg", "queue"} {
+		p.Places[setting] = at.place()
+	}
+	for d := range p.DSCP {
+		p.DSCP[d] = d / 8
+	}
+	for n := range p.TCToPG {
+		p.TCToPG[n], p.TCToQueue[n] = min(n, 7), n
+	}
+	for n := range 8 {
+		p.PFCToPG[n], p.PFCQueue[n] = n, n
+	}
+	s.Ports = append(s.Ports, p)
+	return p
+}
+
+// port returns a switch's port by name or alias.
 func (s *Switch) port(name string) *Port {
 	for _, p := range s.Ports {
-		if p.Name == name {
+		if p.Name == name || p.Alias == name && name != "" {
 			return p
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -17,20 +18,26 @@ import (
 type kind int
 
 const (
-	unknown   kind = iota
-	configDB       // config_db.json, or rendered parts of it such as buffers.json and qos.json
-	lookup         // pg_profile_lookup.ini
-	portIni        // port_config.ini
-	switchSet      // switch.json: a list of APPL_DB's tables
-	mlnxQoS        // output of mlnx_qos -i
-	romaTos        // output of cma_roce_tos
-	dcbText        // output of dcb pfc|app show
-	cnpDSCP        // cnp_dscp of the driver's sysfs
-	cnpPrio        // cnp_802p_prio of the driver's sysfs
-	ethtool        // output of ethtool and ethtool --show-fec
-	ipLink         // output of ip link
-	lldp           // output of lldpcli show neighbors -f json
-	clab           // a topology of containerlab
+	unknown     kind = iota
+	configDB         // config_db.json, or rendered parts of it such as buffers.json and qos.json
+	lookup           // pg_profile_lookup.ini
+	portIni          // port_config.ini
+	switchSet        // switch.json: a list of APPL_DB's tables
+	mlnxQoS          // output of mlnx_qos -i
+	romaTos          // output of cma_roce_tos
+	dcbText          // output of dcb pfc|app show
+	cnpDSCP          // cnp_dscp of the driver's sysfs
+	cnpPrio          // cnp_802p_prio of the driver's sysfs
+	ethtool          // output of ethtool and ethtool --show-fec
+	ipLink           // output of ip link
+	lldp             // output of lldpcli show neighbors -f json
+	clab             // a topology of containerlab
+	eosConfig        // running configuration of an Arista switch
+	nvueConfig       // nv config show of a Cumulus switch
+	junosConfig      // configuration of a Juniper switch, with braces or as set commands
+	minigraph        // minigraph.xml of SONiC
+	slurm            // Slurm's topology.conf
+	ibnet            // output of ibnetdiscover
 )
 
 // kindOf returns a file's format by its name and, where that is free, by its text.
@@ -39,12 +46,16 @@ func kindOf(f *File) kind {
 	text := f.Data[:min(len(f.Data), 4096)]
 	has := func(s string) bool { return bytes.Contains(text, []byte(s)) }
 	switch {
+	case bytes.IndexByte(text, 0) >= 0:
+		return unknown // binary
 	case strings.HasSuffix(base, "pg_profile_lookup.ini"):
 		return lookup
 	case strings.HasSuffix(base, "port_config.ini"):
 		return portIni
 	case strings.HasSuffix(base, ".clab.yml"), strings.HasSuffix(base, ".clab.yaml"):
 		return clab
+	case strings.HasSuffix(base, "topology.conf"):
+		return slurm
 	case strings.HasSuffix(base, ".json"):
 		switch {
 		case has(`"lldp"`):
@@ -67,11 +78,32 @@ func kindOf(f *File) kind {
 		return dcbText
 	case has("Settings for "), has("FEC parameters for "):
 		return ethtool
+	case has("<DeviceMiniGraph"):
+		return minigraph
+	case has("Topology file: generated on"), ibNode().Match(text):
+		return ibnet
+	case nvueText().Match(text):
+		return nvueConfig
+	case otherSystem().Match(text):
+		return unknown
+	case junosText().Match(f.Data):
+		return junosConfig
+	case eosText().Match(f.Data):
+		return eosConfig
 	case regexpMTU().Match(text):
 		return ipLink
 	}
 	return unknown
 }
+
+// These find formats by their text.
+var (
+	ibNode      = lazy.Regexp(`(?m)^(Switch|Ca)\t\d+ "[SH]-`)
+	nvueText    = lazy.Regexp(`(?m)nvue-api-version:|^(- )?set:\s*$`)
+	otherSystem = lazy.Regexp(`(?m)^(feature \w+|class-map type network-qos |!Command: show running-config)`) // NX-OS
+	junosText   = lazy.Regexp(`(?m)^[ \t]*(set )?class-of-service( \{| \w)|^[ \t]*(set )?interfaces (\{|\w\w-\d+/)`)
+	eosText     = lazy.Regexp(`(?m)^interface (Ethernet|Port-Channel)\d|^qos (map|profile) `)
+)
 
 // tableName finds a table of a SONiC configuration.
 var tableName = lazy.Regexp(`"(PORT|PORT_QOS_MAP|BUFFER_\w+|QUEUE|CABLE_LENGTH|PFC_WD|WRED_PROFILE|DSCP_TO_TC_MAP|DEVICE_METADATA)"`)
@@ -82,6 +114,8 @@ var regexpMTU = lazy.Regexp(`(?m)\bmtu (\d+)\b`)
 var suffixes = []string{
 	"config_db.json", "pg_profile_lookup.ini", "port_config.ini", "buffers.json", "qos.json", "switch.json", "lldp.json",
 	"mlnx_qos", "cma_roce_tos", "cnp_dscp", "cnp_802p_prio", "ethtool", "dcb", "ip_link",
+	"running-config", "startup-config", "junos.conf", "nvue.yaml", "startup.yaml", "minigraph.xml", "topology.conf",
+	"ibnetdiscover",
 }
 
 // owner returns the device that a file's path names: the part before a known ending, or else the folder. certain is
@@ -100,18 +134,32 @@ func owner(name string) (device string, certain bool) {
 	return stem, false
 }
 
-// notJSON returns an error for a file that is a configuration by its name, but whose text is not JSON: a file that was
-// cut off is a mistake, not a file of another program.
-func notJSON(f *File) error {
+// wholeOwner returns the device of a file that holds the whole configuration of a switch: as owner does or, if the name has
+// another ending, the name before it. The name running-config.cfg is of the folder's device.
+func wholeOwner(name string) string {
+	device, certain := owner(name)
+	stem, _, _ := strings.Cut(path.Base(name), ".")
+	if certain || slices.Contains([]string{"", "running-config", "startup-config", "startup", "config", "nvue", "junos", "eos"}, stem) {
+		return device
+	}
+	return stem
+}
+
+// unreadable returns an error for a file that is a configuration by its name, but not by its text: a file that was cut off
+// or overwritten is a mistake, not a file of another program.
+func unreadable(f *File) error {
 	base := path.Base(f.Name)
-	if !strings.HasSuffix(base, ".json") || !slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(base, s) }) {
+	switch {
+	case !slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(base, s) }):
+		return nil
+	case strings.HasSuffix(base, ".json"):
+		var value any
+		if err := json.Unmarshal(f.Data, &value); err != nil {
+			return fmt.Errorf("not JSON: %w (write the file again, or remove it)", err)
+		}
 		return nil
 	}
-	var value any
-	if err := json.Unmarshal(f.Data, &value); err != nil {
-		return fmt.Errorf("not JSON: %w (write the file again, or remove it)", err)
-	}
-	return nil
+	return errors.New("not the format that its name says, or cut off (write the file again, or remove it)")
 }
 
 // reader collects the files of devices.
@@ -120,6 +168,7 @@ type reader struct {
 	switches map[string]*source // by name of owner
 	hosts    map[string]*Host   // by label
 	cables   []Link
+	ignored  []string
 }
 
 // source holds the files of one switch.
@@ -129,10 +178,12 @@ type source struct {
 	lookup  []*File
 	portIni []*File
 	set     []*File
+	trees   [junosConfig + 1][]*File // whole configurations, by kind
 }
 
 // Read reads the files into a fabric, and returns the names of files that no reader knows.
-func Read(list []File) (f *Fabric, ignored []string, err error) {
+func Read(list []File) (*Fabric, []string, error) {
+	var err error
 	r := &reader{fabric: &Fabric{}, switches: map[string]*source{}, hosts: map[string]*Host{}}
 	order := make([]*File, len(list))
 	for i := range list {
@@ -167,9 +218,18 @@ func Read(list []File) (f *Fabric, ignored []string, err error) {
 			if err = r.readClab(file); err != nil { // it names the file
 				return nil, nil, err
 			}
+		case eosConfig, nvueConfig, junosConfig:
+			device = wholeOwner(file.Name)
+			of().trees[k] = append(of().trees[k], file)
+		case minigraph:
+			err = r.readMinigraph(file)
+		case slurm:
+			err = r.readSlurm(file)
+		case ibnet:
+			r.readIBNet(file)
 		case unknown:
-			if err = notJSON(file); err == nil {
-				ignored = append(ignored, file.Name)
+			if err = unreadable(file); err == nil {
+				r.ignored = append(r.ignored, file.Name)
 			}
 		default:
 			err = r.readNIC(k, file, device)
@@ -189,12 +249,54 @@ func Read(list []File) (f *Fabric, ignored []string, err error) {
 		if err := r.readSwitch(s); err != nil {
 			return nil, nil, err
 		}
+		for k, of := range s.trees {
+			if err := r.readTree(kind(k), s.device, of); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	for _, label := range sortedKeys(r.hosts) {
 		r.fabric.Hosts = append(r.fabric.Hosts, r.hosts[label])
 	}
 	r.connect()
-	return r.fabric, ignored, nil
+	return r.fabric, r.ignored, nil
+}
+
+// readTree reads the configuration of a switch that does not run SONiC, from one or more files.
+func (r *reader) readTree(k kind, device string, list []*File) error {
+	if len(list) == 0 {
+		return nil
+	}
+	root := &node{file: list[0].Name}
+	s := &Switch{
+		Name: device, device: device, Pools: map[string]*Pool{}, Seed: -1, Whole: true, Place: Place{File: list[0].Name},
+	}
+	add, read := root.addLines, s.readEOS
+	switch k {
+	case nvueConfig:
+		add, read = root.addYAML, s.readNVUE
+	case junosConfig:
+		add, read = root.addJunos, s.readJunos
+	}
+	for _, f := range list {
+		if err := add(f); err != nil {
+			return err
+		}
+	}
+	if err := read(root); err != nil {
+		return err
+	}
+	if len(s.Ports) == 0 {
+		for _, f := range list {
+			r.ignored = append(r.ignored, f.Name)
+		}
+		return nil
+	}
+	for _, p := range s.Ports {
+		s.Stated = s.Stated || p.QoS
+	}
+	r.fabric.Switches = append(r.fabric.Switches, s)
+	return nil
 }
 
 // connect resolves the names of cables' ends. A cable that several files name is one.
@@ -207,9 +309,21 @@ func (r *reader) connect() {
 	for _, s := range r.fabric.Switches {
 		names[s.Name] = s.Name
 	}
+	for i := range r.fabric.Tree {
+		of := &r.fabric.Tree[i]
+		of.Switch, of.Device = cmp.Or(names[of.Switch], of.Switch), cmp.Or(names[of.Device], of.Device)
+	}
 	for _, l := range r.cables {
 		for side := range l.Ends {
-			l.Ends[side].Device = cmp.Or(names[l.Ends[side].Device], l.Ends[side].Device)
+			end := &l.Ends[side]
+			end.Device = cmp.Or(names[end.Device], end.Device)
+			for _, s := range r.fabric.Switches {
+				if s.Name == end.Device {
+					if l.Ports[side] = s.port(end.Port); l.Ports[side] != nil {
+						end.Port = l.Ports[side].Name // not its alias
+					}
+				}
+			}
 		}
 		key := l.Ends
 		if key[1].Device < key[0].Device || key[1].Device == key[0].Device && key[1].Port < key[0].Port {
@@ -220,11 +334,6 @@ func (r *reader) connect() {
 		}
 		seen[key] = true
 		for side, end := range l.Ends {
-			for _, s := range r.fabric.Switches {
-				if s.Name == end.Device {
-					l.Ports[side] = s.port(end.Port)
-				}
-			}
 			for _, h := range r.fabric.Hosts {
 				if h.Name == end.Device && (h.NIC == "" || h.NIC == end.Port) {
 					l.Hosts[side] = h

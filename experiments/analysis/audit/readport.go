@@ -14,7 +14,8 @@ import (
 func (s *Switch) readPort(d *database, name string) (err error) {
 	row := d.row("PORT", name)
 	p := &Port{
-		Switch: s, Name: name, Up: row["admin_status"] != "down", FEC: fecName(row["fec"]), Metres: -1, Places: map[string]Place{},
+		Switch: s, Name: name, Alias: row["alias"], Up: row["admin_status"] != "down", Metres: -1,
+		Places: map[string]Place{}, FEC: fecName(row["fec"]),
 	}
 	for _, field := range []string{"speed", "mtu", "fec"} {
 		p.Places[field] = d.place("PORT", name, field)
@@ -219,6 +220,7 @@ func (s *Switch) readWatchdog(d *database, p *Port) error {
 	if err != nil {
 		return err
 	}
-	p.Watchdog = &Watchdog{int(detect), int(restore), row["action"], d.place("PFC_WD", p.Name, "")}
+	at := d.place("PFC_WD", p.Name, "")
+	p.Watchdog = &Watchdog{Detect: int(detect), Restore: int(restore), Action: row["action"], Place: at}
 	return nil
 }

@@ -94,7 +94,7 @@ func (d *database) mergePorts(f *File) {
 			t.fields[words[0]], t.files[words[0]] = row, f.Name
 		}
 		for i, word := range words {
-			if i < len(columns) && (columns[i] == "speed" || columns[i] == "fec") && row[columns[i]] == "" {
+			if i < len(columns) && slices.Contains([]string{"speed", "fec", "alias"}, columns[i]) && row[columns[i]] == "" {
 				row[columns[i]] = word
 			}
 		}

@@ -1,6 +1,10 @@
 package audit
 
-import "github.com/pausenet/pausenet/units"
+import (
+	"cmp"
+
+	"github.com/pausenet/pausenet/units"
+)
 
 // losslessQueues calls each for the egress queues of a port's lossless classes, once per queue.
 func losslessQueues(p *Port, each func(priority, queue int)) {
@@ -21,12 +25,21 @@ func checkECN(a *auditor) {
 		for _, p := range s.active() {
 			losslessQueues(p, func(n, q int) {
 				of, w := p.Groups[p.PFCToPG[n]], p.Queues[q].WRED
-				if of == nil || w == nil || !w.ECN {
+				if w == nil || !w.ECN {
 					return
 				}
-				pool := s.pool(of)
-				xoff, ok := of.threshold(pool, 1)
-				if !ok || xoff == 0 {
+				var pool *Pool
+				var xoff int64
+				if of != nil {
+					pool = s.pool(of)
+					xoff, _ = of.threshold(pool, 1)
+				}
+				if xoff == 0 { // unknown: only the thresholds' order can be judged
+					if w.KMax > 0 && w.KMax < w.KMin {
+						a.at(w.Place, p, "green_max_threshold is below green_min_threshold").
+							because("%9d %s  green_min_threshold of queue %d", w.KMin, cmp.Or(w.Unit, "B"), q).
+							because("%9d %s  green_max_threshold", w.KMax, cmp.Or(w.Unit, "B")).remedy("swap the thresholds")
+					}
 					return
 				}
 				evidence := func(f *Finding) {

@@ -131,3 +131,26 @@ func checkECMP(a *auditor) {
 		}
 	}
 }
+
+// checkTree compares the scheduler's topology with the cables of devices that both name.
+func checkTree(a *auditor) {
+	cabled := map[string]map[string]bool{}
+	for i := range a.fabric.Links {
+		x, y := a.fabric.Links[i].Ends[0].Device, a.fabric.Links[i].Ends[1].Device
+		for _, pair := range [][2]string{{x, y}, {y, x}} {
+			if cabled[pair[0]] == nil {
+				cabled[pair[0]] = map[string]bool{}
+			}
+			cabled[pair[0]][pair[1]] = true
+		}
+	}
+	for _, of := range a.fabric.Tree {
+		if cabled[of.Switch] == nil || cabled[of.Device] == nil || cabled[of.Device][of.Switch] {
+			continue
+		}
+		a.at(of.Place, nil, "%s is below %s for the scheduler, and no cable joins them", of.Device, of.Switch).
+			because("%s has cables to %s", of.Device, few(sortedKeys(cabled[of.Device]))).
+			because("%s has cables to %s", of.Switch, few(sortedKeys(cabled[of.Switch]))).
+			remedy("correct topology.conf, or the cables")
+	}
+}

@@ -2,7 +2,7 @@ package audit
 
 // pfcOf returns the priorities with PFC at a side of a link; ok is false if they are unknown.
 func (l *Link) pfcOf(side int) (p Priorities, at Place, ok bool) {
-	if port := l.Ports[side]; port != nil && port.QoS {
+	if port := l.Ports[side]; port != nil && (port.QoS || port.Switch.Stated) {
 		return port.PFC, port.place("pfc"), true
 	}
 	if h := l.Hosts[side]; h != nil && h.HasPFC {

@@ -1,5 +1,7 @@
 package audit
 
+import "cmp"
+
 // checkWatchdog reports lossless ports without a watchdog.
 func checkWatchdog(a *auditor) {
 	for _, s := range a.fabric.Switches {
@@ -32,7 +34,7 @@ func checkWatchdogTime(a *auditor) {
 		}
 		for _, p := range s.active() {
 			w := p.Watchdog
-			if w == nil {
+			if w == nil || w.Detect < 0 {
 				continue
 			}
 			if slowest > 0 && size > 0 {
@@ -47,13 +49,13 @@ func checkWatchdogTime(a *auditor) {
 						shows(watchdogScenario(p.Speed, w.Detect, w.Restore, size))
 				}
 			}
-			if s.Poll > 0 && s.Poll > w.Detect {
+			if poll := cmp.Or(w.Poll, s.Poll); poll > w.Detect {
 				f := a.at(w.Place, p, "the watchdog polls less often than it should detect").
-					because("%9d ms  POLL_INTERVAL", s.Poll).because("%9d ms  detection_time", w.Detect).
+					because("%9d ms  POLL_INTERVAL", poll).because("%9d ms  detection_time", w.Detect).
 					remedy("set POLL_INTERVAL to %d or less", w.Detect)
 				f.Severity = Warning
 			}
-			if w.Restore < w.Detect {
+			if w.Restore >= 0 && w.Restore < w.Detect {
 				f := a.at(w.Place, p, "the watchdog restores a queue before it could detect that the storm continues").
 					because("%9d ms  detection_time", w.Detect).because("%9d ms  restoration_time", w.Restore).
 					remedy("set restoration_time to %d or more", w.Detect)
