@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/analysis/resimulate"
+	"github.com/pausenet/pausenet/internal/lazy"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -20,7 +20,7 @@ type Answer struct {
 }
 
 // columns separates columns. Names of kinds contain single spaces.
-var columns = regexp.MustCompile(`\s*,\s*|\t+| {2,}`)
+var columns = lazy.Regexp(`\s*,\s*|\t+| {2,}`)
 
 // ReadAnswers reads a line for each incident: its name, the kind of fault and the place, with commas, tabs or at least two
 // spaces between them. More columns, a header and lines after # are ignored. The error names the line.
@@ -31,7 +31,7 @@ func ReadAnswers(data []byte) (all []Answer, err error) {
 	}
 	for i, line := range strings.Split(string(data), "\n") {
 		line = strings.TrimSpace(line)
-		fields := columns.Split(line, -1)
+		fields := columns().Split(line, -1)
 		switch {
 		case line == "", strings.HasPrefix(line, "#"), fields[0] == "incident":
 			continue

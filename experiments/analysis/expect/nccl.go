@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/traffic/collective"
+	"github.com/pausenet/pausenet/internal/lazy"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -55,10 +55,10 @@ const (
 
 var (
 	// prefixed matches what mpirun --tag-output and srun --label put before a line.
-	prefixed = regexp.MustCompile(`^(\[\d+,\d+\]<std(out|err)>:|\d+: )\s*`)
-	counts   = regexp.MustCompile(`warmup iters: (\d{1,9}) iters: (\d{1,9})\b`)
-	rankLine = regexp.MustCompile(`^#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device`)
-	program  = regexp.MustCompile(`\b([a-z_]+_perf)(_mpi)?\b`)
+	prefixed = lazy.Regexp(`^(\[\d+,\d+\]<std(out|err)>:|\d+: )\s*`)
+	counts   = lazy.Regexp(`warmup iters: (\d{1,9}) iters: (\d{1,9})\b`)
+	rankLine = lazy.Regexp(`^#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device`)
+	program  = lazy.Regexp(`\b([a-z_]+_perf)(_mpi)?\b`)
 )
 
 // ReadLog reads the output of a program of nccl-tests, version 2.0 or later, as a person sees it: lines of mpirun around
@@ -72,8 +72,8 @@ func ReadLog(data []byte) (*Log, error) {
 	n := 0
 	for lines.Scan() {
 		n++
-		line := strings.TrimSpace(prefixed.ReplaceAllString(lines.Text(), ""))
-		if m := rankLine.FindStringSubmatch(line); m != nil {
+		line := strings.TrimSpace(prefixed().ReplaceAllString(lines.Text(), ""))
+		if m := rankLine().FindStringSubmatch(line); m != nil {
 			rank, err := strconv.Atoi(m[1])
 			if err != nil || rank >= mostRanks {
 				return nil, fmt.Errorf("line %d: rank %s: expected less than %d", n, m[1], mostRanks)
@@ -84,12 +84,12 @@ func ReadLog(data []byte) (*Log, error) {
 			l.rankLine = cmp.Or(l.rankLine, n)
 			continue
 		}
-		if m := counts.FindStringSubmatch(line); m != nil {
+		if m := counts().FindStringSubmatch(line); m != nil {
 			warmups, _ := strconv.Atoi(m[1])
 			iterations, _ := strconv.Atoi(m[2])
 			l.Operations = 2 * (warmups + iterations)
 		}
-		if m := program.FindStringSubmatch(line); m != nil {
+		if m := program().FindStringSubmatch(line); m != nil {
 			if err := l.name(m[1]); err != nil {
 				return nil, fmt.Errorf("line %d: %w", n, err)
 			}
