@@ -13,12 +13,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
 // open opens a page in a browser, from a file, until its script has drawn the plots.
 func open(t *testing.T, page string, width int) *browser.Tab {
 	t.Helper()
+	testenv.WholeScenario(t)
 	browser.Need(t)
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
@@ -124,10 +126,10 @@ func TestValues(t *testing.T) {
 		}}}},
 	}
 	nan := math.NaN()
+	shown := shownValues(open(t, render(t, r), 500), []int{0}, []float64{5, 15, 22, 30})[0]
 	for i, want := range [][]float64{{1, 3}, {5, nan}, {nan, nan}, {7, nan}} {
-		if got := shownValues(open(t, render(t, r), 500), []int{0}, []float64{5, 15, 22, 30}[i:i+1])[0][0]; !about(got[0],
-			want[0]) || !about(got[1], want[1]) {
-			t.Errorf("%d: %v, want %v", i, got, want)
+		if !about(shown[i][0], want[0]) || !about(shown[i][1], want[1]) {
+			t.Errorf("%d: %v, want %v", i, shown[i], want)
 		}
 	}
 }

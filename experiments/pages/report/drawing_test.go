@@ -14,6 +14,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // drawnAs returns a drawing in a format, and checks that the bytes are equal each time.
@@ -152,6 +154,7 @@ func TestNothingCoversData(t *testing.T) {
 
 // TestPictures checks that every kind of drawing has every format, with all of its lines.
 func TestPictures(t *testing.T) {
+	testenv.WholeScenario(t)
 	figures, err := Figures(synthetic())
 	if err != nil {
 		t.Fatal(err)
@@ -310,6 +313,7 @@ func TestNotes(t *testing.T) {
 
 // TestManyControllers checks that a row has four charts, with aligned plots.
 func TestManyControllers(t *testing.T) {
+	testenv.WholeScenario(t)
 	figures, err := Figures(synthetic("a", "b", "c", "d", "e", "f"))
 	if err != nil {
 		t.Fatal(err)

@@ -211,6 +211,7 @@ func TestMistakes(t *testing.T) {
 
 // A report of nothing but runs must still be a page: a scenario may sample nothing, and a run may end at once.
 func TestEmpty(t *testing.T) {
+	testenv.WholeScenario(t)
 	r := &Report{Scenario: "empty", Runs: []Run{
 		{Controller: "a", Verdict: Verdict{
 			Status:   Fail,
