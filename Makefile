@@ -46,8 +46,8 @@ run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-bur
 	bin/pausenet run dcon-burst
 
 # Packages that take longest, longest first: one that starts last keeps a single processor busy.
-SLOW_PACKAGES = $(addprefix ./,command experiments/observe experiments/runner experiments/live playground/site experiments/train \
-	orchestrator/wallclock experiments/sweep/cluster test/fingerprints experiments/lab orchestrator/engine internal/planefuzz ebpf \
+SLOW_PACKAGES = $(addprefix ./,command experiments/runner experiments/lab playground/site experiments/observe experiments/live \
+	experiments/train orchestrator/wallclock orchestrator/engine experiments/sweep/cluster test/fingerprints internal/planefuzz ebpf \
 	experiments/pages/report experiments/sweep experiments/pages/view test/reference experiments/suite command/shell orchestrator/kernel)
 # go test ends a package after ten minutes, which a busy machine may take for whole scenarios.
 RUN_TESTS = $(GO) run ./test/run $(GO) test -timeout 40m
