@@ -68,8 +68,9 @@ func modelTools() []mcpserver.Tool {
 			About: "Each seed is a pair of runs. An exit code of 1 says that a is significantly worse in a measure. Docs page: compare.",
 		},
 		{
-			Command: "search", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true,
-			About: "The section search of a scenario's file says what may vary and what to look for. Docs page: search.",
+			Command: "search", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true, Flags: []string{"cc", "objective"},
+			About: "The section search of a scenario's file says what may vary and what to look for. Without it, cc and objective " +
+				"do. Docs page: search.",
 		},
 		{
 			Command: "tune", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true,

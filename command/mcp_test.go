@@ -112,7 +112,7 @@ func TestModelTools(t *testing.T) {
 			0, `"identical_pairs"`,
 		},
 		{"compare", map[string]any{"a": "/bin/true", "b": "/bin/false"}, 2, "/bin/true is a program, which may not run here"},
-		{"search", map[string]any{"family": "m.yaml"}, 2, "search"},
+		{"search", map[string]any{"family": "n.yaml"}, 2, "search"},
 		{"tune", map[string]any{"family": "m.yaml"}, 2, "tune"},
 		{"run", map[string]any{"scenarios": []string{"incost"}}, 2, `did you mean \"incast\"`},
 	} {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,9 @@ import (
 
 func newSearchCommand() *cobra.Command {
 	var f exploreFlags
+	var controller, objective string
 	c := &cobra.Command{
-		Use:   "search FAMILY.yaml",
+		Use:   "search SCENARIO|FAMILY.yaml",
 		Short: "Find the worst cases of a family of scenarios",
 		Long: `Find the worst cases of a family of scenarios, such as a deadlock, lossless
 drops, or flows that are slower under one controller than under another. A
@@ -30,20 +32,40 @@ family is a scenario's file with a section "search". The section says which
 settings, flows and link failures may vary, and what to look for
 (docs/search.md).
 
+Of a plain scenario, a file or a built-in, search makes a family: any flows of
+such sizes between any hosts, and one failed link. It looks for traffic whose
+mean slowdown is at least twice the lower bound. --cc names another
+controller, --objective something else to look for.
+
 A third of the candidates is drawn at random. The others modify the
 worst candidate of each cause found so far. Then search removes every flow,
 failure and setting that a case does not need. For each cause it writes a
 scenario of a few lines, and the command that runs it.
 
-The result depends only on the file. Every run is kept in a journal in the
-output folder: if search is interrupted, the same command continues.`,
+The result depends only on the file and the flags. Every run is kept in a
+journal in the output folder: if search is interrupted, the same command
+continues.`,
 		Example: `  pausenet search examples/search/deadlock.yaml
+  pausenet search incast --cc hpcc
   pausenet search mine.yaml --out found --jobs 1`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			filename, data, err := readFamily(args[0], "search")
+			filename, data, err := searched(args[0])
 			if err != nil {
 				return badInput(err)
+			}
+			if err := errors.Join(notEmpty(c, "cc"), notEmpty(c, "objective")); err != nil {
+				return err
+			}
+			switch plain := !search.HasSection(data); {
+			case !plain && controller+objective != "":
+				return badInput(fmt.Errorf("--cc and --objective are for plain scenarios: change search.objective in %s", filename))
+			case plain:
+				var about string
+				if data, about, err = search.Around(filename, data, controller, objective); err != nil {
+					return badInput(err)
+				}
+				fmt.Fprintf(c.ErrOrStderr(), "pausenet: family around %s: %s\n", args[0], about)
 			}
 			family, err := search.Parse(filename, data)
 			if err != nil {
@@ -65,7 +87,20 @@ output folder: if search is interrupted, the same command continues.`,
 		},
 	}
 	f.add(c)
+	c.Flags().StringVar(&controller, "cc", "", "congestion `controller` of a plain scenario's search (default: its first)")
+	c.Flags().StringVar(&objective, "objective", "", "`keys` of search.objective for a plain scenario, such as "+
+		"'metric: deadlock, at_least: 1'")
+	completeList(c, "cc", controllerWords)
+	completeNothing(c, "objective")
 	return c
+}
+
+// searched reads the file of a family or a scenario, or a built-in scenario.
+func searched(name string) (filename string, data []byte, err error) {
+	if data, err = scenario.BuiltinSource(name); err == nil {
+		return name + ".yaml", data, nil
+	}
+	return readFamily(name, "search")
 }
 
 // readFamily reads the file of a family for search or tune.
@@ -131,7 +166,8 @@ func writeSearch(w io.Writer, r *search.Result) {
 	fmt.Fprintf(w, "%s: %s\n%d candidates, %d cannot run, %s; %s\n", r.Family, r.Objective, r.Candidates, r.Invalid,
 		count(r.Interested, "case"), effort(r.Runs, r.Known, r.Spent))
 	if len(r.Cases) == 0 {
-		fmt.Fprintln(w, "\nno case found: raise budget, lower at_least, or let more vary")
+		fmt.Fprintf(w, "\nno case found (the closest candidate has %s): raise budget, lower at_least, or let more vary\n",
+			cmp.Or(r.Nearest, "no value"))
 	}
 	for i := range r.Cases {
 		c := &r.Cases[i]

@@ -209,7 +209,7 @@ var mayImport = map[string][]string{
 	"experiments/lab/picture": {},
 	"experiments/explore": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/observe",
-		"experiments/results/why", "topologies",
+		"experiments/results/why", "experiments/analysis/bound", "topologies",
 	},
 	"experiments/search": {"experiments/explore", "experiments/scenario", "topologies"},
 	"experiments/tune": {

@@ -138,7 +138,7 @@ func (m *Machine) run(ctx context.Context, t Task) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.outcome(sum, cause), nil
+	return m.outcome(s, sum, cause), nil
 }
 
 // load reads the scenario of a task.
@@ -154,13 +154,13 @@ func (m *Machine) load(t Task) (*scenario.Scenario, error) {
 }
 
 // outcome measures a run.
-func (m *Machine) outcome(sum *measure.Summary, cause *Cause) *Outcome {
+func (m *Machine) outcome(s *scenario.Scenario, sum *measure.Summary, cause *Cause) *Outcome {
 	o := &Outcome{
 		Values: map[string]float64{}, Verdict: sum.Verdict.Status, Completed: sum.Flows.Completed,
 		Fingerprint: sum.Fingerprint, Cause: cause,
 	}
 	for i, q := range m.Quantities {
-		if v := q.of(sum); !math.IsNaN(v) {
+		if v := q.of(s, sum); !math.IsNaN(v) {
 			o.Values[q.Name] = v
 		}
 		if i == 0 && q.hint != nil {

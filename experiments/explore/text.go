@@ -70,9 +70,9 @@ func (t *Template) Text(settings []Setting, flows, faults []string) string {
 	return b.String()
 }
 
-// Blanked returns a family's file without its sections, with every other line where it was, so that mistakes in the
-// scenario have their positions.
-func Blanked(data []byte, root *yamlspec.Value) []byte {
+// Blanked returns a family's file without its sections and some more keys, with every other line where it was, so that
+// mistakes in the scenario have their positions.
+func Blanked(data []byte, root *yamlspec.Value, more ...string) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
 	from, blank := 0, false
 	until := func(line int) {
@@ -82,7 +82,7 @@ func Blanked(data []byte, root *yamlspec.Value) []byte {
 	}
 	root.Mapping().All(func(key, _ *yamlspec.Value) {
 		until(key.Line() - 1)
-		from, blank = key.Line()-1, slices.Contains(Sections, key.Raw())
+		from, blank = key.Line()-1, slices.Contains(Sections, key.Raw()) || slices.Contains(more, key.Raw())
 	})
 	until(len(lines))
 	return []byte(strings.Join(lines, ""))

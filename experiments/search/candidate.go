@@ -69,6 +69,16 @@ func (f *Family) settingsOf(c *candidate) (all []explore.Setting) {
 	return all
 }
 
+// seedOf returns the seed of a candidate's runs: the family's, or the one that it varies.
+func (f *Family) seedOf(c *candidate) uint64 {
+	for i, v := range c.settings {
+		if n, err := strconv.ParseUint(v, 10, 31); f.vary[i].path == "seed" && err == nil {
+			return n
+		}
+	}
+	return f.seed
+}
+
 // plan returns the topology under a candidate's settings, nil if they make none.
 func (f *Family) plan(c *candidate) *topologies.Plan {
 	key := strings.Join(c.settings, "\x00")

@@ -21,7 +21,7 @@ func (s *search) describe(ctx context.Context, found, small *scored) (Case, erro
 		Cause: small.cause.Class, Why: small.cause.Sentence, Value: small.value, Found: found.value,
 		ValueText: o.Text(small.value), FoundText: o.Text(found.value), SeedValues: map[uint64]float64{},
 		Fingerprint: small.fingerprint, Flows: len(small.flows), Faults: len(small.faults), FlowsBefore: len(found.flows),
-		text: s.text(small.candidate),
+		text: s.text(small.candidate), seed: s.seedOf(small.candidate),
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for seed := uint64(1); seed <= seeds; seed++ {
@@ -62,7 +62,10 @@ func (r *Result) write(s *search, folder string) error {
 			strings.Join(s.controllers(), ","))
 		head := fmt.Sprintf("# %s\n# %s: %s; under seeds 1 to %d: %s\n# %s\n", c.Cause, r.Objective, c.ValueText, seeds,
 			c.Seeds, c.Why)
-		head += fmt.Sprintf("# fingerprint under %s, seed %d: %s\n", s.Objective.Under, s.seed, c.Fingerprint)
+		head += fmt.Sprintf("# fingerprint under %s, seed %d: %s\n", s.Objective.Under, c.seed, c.Fingerprint)
+		if !strings.Contains(c.text, "\nlook_at:") { // its place in the report of the case's run
+			c.text += fmt.Sprintf("look_at: [%q]\n", c.Cause+": "+c.Why)
+		}
 		if err := files.WriteWhole(filepath.Join(folder, c.File), []byte(head+c.text)); err != nil {
 			return err
 		}

@@ -37,6 +37,8 @@ type Result struct {
 	Invalid    int    `json:"invalid"` // candidates that no scenario may be
 	Interested int    `json:"interesting"`
 	Cases      []Case `json:"cases"`
+	// Nearest holds the value of the candidate that is closest to a case, for people; "": there is none.
+	Nearest string `json:"-"`
 
 	Runs  int           `json:"-"` // made now
 	Known int           `json:"-"` // runs of the journal
@@ -63,6 +65,7 @@ type Case struct {
 	Command     string             `json:"command"`
 
 	text string
+	seed uint64
 }
 
 // scored holds a candidate with its measurements.
@@ -166,8 +169,8 @@ func (s *search) propose(number int, r *explore.Random) *candidate {
 // score runs a candidate.
 func (s *search) score(ctx context.Context, c *candidate) (*scored, error) {
 	got := &scored{candidate: c, value: math.NaN()}
-	text, o := s.text(c), &s.Objective
-	under, err := s.m.Run(ctx, explore.Task{Text: text, Controller: o.Under, Seed: s.seed})
+	text, o, seed := s.text(c), &s.Objective, s.seedOf(c)
+	under, err := s.m.Run(ctx, explore.Task{Text: text, Controller: o.Under, Seed: seed})
 	if err != nil || under.Error != "" {
 		if err == nil {
 			got.err = under.Error
@@ -176,7 +179,7 @@ func (s *search) score(ctx context.Context, c *candidate) (*scored, error) {
 	}
 	var against *explore.Outcome
 	if o.Against != "" {
-		against, err = s.m.Run(ctx, explore.Task{Text: text, Controller: o.Against, Seed: s.seed})
+		against, err = s.m.Run(ctx, explore.Task{Text: text, Controller: o.Against, Seed: seed})
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +190,7 @@ func (s *search) score(ctx context.Context, c *candidate) (*scored, error) {
 		return got, nil
 	}
 	if under.Cause == nil {
-		under, err = s.m.Run(ctx, explore.Task{Text: text, Controller: o.Under, Seed: s.seed, Why: true})
+		under, err = s.m.Run(ctx, explore.Task{Text: text, Controller: o.Under, Seed: seed, Why: true})
 		if err != nil {
 			return nil, err
 		}
@@ -287,6 +290,9 @@ func (s *search) conclude(ctx context.Context, o Options) error {
 	r := &s.result
 	r.Family, r.Objective, r.Candidates = s.Name, s.Objective.String(), s.count
 	r.Cases = make([]Case, len(worst))
+	if len(s.almost) > 0 && !math.IsNaN(s.almost[0].value) {
+		r.Nearest = s.Objective.Text(s.almost[0].value)
+	}
 	err := s.m.Each(ctx, len(worst), func(ctx context.Context, i int) error {
 		small, err := s.shrink(ctx, worst[i])
 		if err != nil {

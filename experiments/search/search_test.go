@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/units"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,6 +108,9 @@ func TestSearch(t *testing.T) {
 			c.Fingerprint, c.Value)
 	}
 
+	if want := c.Cause + ": " + c.Why; !slices.Equal(s.LookAt, []string{want}) {
+		t.Errorf("the report of the case says %q, want %q", s.LookAt, want)
+	}
 	for _, jobs := range []int{2, 5} {
 		if _, got := run(t, short, t.TempDir(), jobs); !reflect.DeepEqual(got, want) {
 			t.Errorf("with %d jobs: got\n%v\nwant\n%v", jobs, got, want)
@@ -131,6 +136,58 @@ func TestSearch(t *testing.T) {
 	if _, err := parse(t, strings.Replace(short, "budget: 40", "budget: 41", 1)).Search(context.Background(),
 		Options{Folder: cut, Jobs: 1}); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("another family continued with this journal: %v", err)
+	}
+}
+
+// TestAround checks the family of a plain scenario: it keeps the fabric, has the stated bounds, and finds a case with its
+// distance to the bound. A scenario without sized flows has none.
+func TestAround(t *testing.T) {
+	const plain = `topology: {delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2, rate: 40Gbps}}
+controllers: [dcqcn]
+flows:
+  - {tag: x, from: h0, to: h2, size: 400KB, start: 20us}
+  - {tag: x, from: [h1, h3], to: h2, size: 100KB}
+duration: 1ms
+`
+	data, about, err := Around("plain.yaml", []byte(plain), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "2 to 4 flows between any hosts, sizes 40KB..400KB, starts 0us..20us, up to one failed link between switches, " +
+		"seeds 1 to 5"; about != want {
+		t.Errorf("got %s, want %s", about, want)
+	}
+	if HasSection([]byte(plain)) || !HasSection(data) {
+		t.Error("the section search is not recognised")
+	}
+	f := parse(t, strings.Replace(string(data), "at_least: 2", "at_least: 1.3", 1)+"  budget: 32\n")
+	r, err := f.Search(context.Background(), Options{Folder: t.TempDir(), Jobs: 2})
+	if err != nil || len(r.Cases) == 0 || r.Cases[0].Value < 1.3 || r.Objective != "highest over_bound under dcqcn" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	seeds := map[uint64]bool{}
+	for i := range uint64(40) {
+		c := f.draw(explore.NewRandom(1, i))
+		for _, x := range c.flows {
+			if n, err := units.ParseBytes(x.size); err != nil || n < 40_000 || n > 400_000 || x.from == x.to {
+				t.Errorf("flow %+v", x)
+			}
+		}
+		seeds[f.seedOf(c)] = true
+		if len(c.flows) < 2 || len(c.flows) > 4 || len(c.faults) > 1 {
+			t.Errorf("%d flows, %d faults", len(c.flows), len(c.faults))
+		}
+	}
+	if len(seeds) != 5 || seeds[0] || seeds[6] {
+		t.Errorf("seeds %v, want 1 to 5", seeds)
+	}
+	data, _, err = Around("plain.yaml", []byte(plain), "none", "metric: deadlock, at_least: 1")
+	if err != nil || !strings.Contains(string(data), "objective: {metric: deadlock, at_least: 1, under: none}") {
+		t.Errorf("%s, %v", data, err)
+	}
+	idle := strings.NewReplacer("400KB", "unbounded", "100KB", "unbounded").Replace(plain)
+	if _, _, err := Around("plain.yaml", []byte(idle), "", ""); err == nil || !strings.Contains(err.Error(), "no flows with a size") {
+		t.Errorf("unbounded flows: %v", err)
 	}
 }
 
@@ -198,6 +255,12 @@ func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ old, replacement, want string }{
 		"section":    {"search:", "searches:", "family.yaml:2:1: the file has no section search"},
 		"metric":     {"lossless_drops", "lossless_drop", `:10:23: unknown quantity "lossless_drop": did you mean "lossless_drops"?`},
+		"no metric":  {"lossless_drops", "zzzzzzzz", `unknown quantity "zzzzzzzz": expected one of fct_mean, `},
+		"summary":    {"lossless_drops", "summary.drops.frame", "no number \"frame\" (expected one of frames, lossless_frames, "},
+		"a group":    {"lossless_drops", "summary.drops", "summary.drops is not a number"},
+		"speed":      {"lossless_drops", "summary.speed.wall_seconds", "summary has no number \"speed\""},
+		"a list":     {"lossless_drops", "summary.switches.x.node", "summary.switches is a list"},
+		"a value":    {"lossless_drops", "summary.cnps.x", "summary.cnps is a single value"},
 		"controller": {"under: none", "under: nine", "nine"},
 		"range":      {"2KB..9KB", "2KB..9us", `:11:34: "2KB..9us" is not a range`},
 		"backwards":  {"2KB..9KB", "9KB..2KB", "swap its ends"},
