@@ -3,12 +3,12 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/command/mcpserver"
@@ -164,7 +164,7 @@ func (f *mcpFlags) run(c *cobra.Command) error {
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	err = mcpserver.Serve(ctx, &mcp.StdioTransport{}, f.options(folder))
+	err = mcpserver.Serve(ctx, mcpserver.Stdio(os.Stdin, os.Stdout), f.options(folder))
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitVerdict, errors.New("interrupted")}
