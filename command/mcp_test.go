@@ -79,6 +79,16 @@ func TestModelTools(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	client := modelClient(t, folder)
+	outside := t.TempDir()
+	secret := filepath.Join(outside, "secret.yaml")
+	for _, name := range []string{"secret.yaml", "c.star"} {
+		if err := os.WriteFile(filepath.Join(outside, name), []byte("password: swordfish\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(secret, filepath.Join(folder, "link.yaml")); err != nil {
+		t.Fatal(err)
+	}
 	const mine = "topology: {star: {hosts: 3}}\nflows: [{tag: one, from: h0, to: h2, size: 30KB}]\nduration: 1ms\n"
 	for _, c := range []struct {
 		tool      string
@@ -115,8 +125,21 @@ func TestModelTools(t *testing.T) {
 		{"search", map[string]any{"family": "n.yaml"}, 2, "search"},
 		{"tune", map[string]any{"family": "m.yaml"}, 2, "tune"},
 		{"run", map[string]any{"scenarios": []string{"incost"}}, 2, `did you mean \"incast\"`},
+		// Messages quote files, so no file of the machine may be read.
+		{"validate", map[string]any{"names": []string{secret}}, 2, "is outside of "},
+		{"show", map[string]any{"scenario": secret}, 2, "is outside of "},
+		{"show", map[string]any{"scenario": "link.yaml", "source": true}, 2, "is outside of "},
+		{"run", map[string]any{"scenarios": []string{"incast"}, "cc": []string{filepath.Join(outside, "c.star")}}, 2, "is outside of "},
+		{
+			"validate",
+			map[string]any{"names": []string{"ref.yaml"}, "files": map[string]string{"ref.yaml": "topology: " + secret + "\n"}},
+			2, "is outside of ",
+		},
 	} {
 		reply, text := callTool(t, client, c.tool, c.arguments)
+		if strings.Contains(text, "password") {
+			t.Errorf("%s %v: got %s, which quotes a file outside of the folder", c.tool, c.arguments, text)
+		}
 		if reply == nil || reply.ExitCode != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%s %v:\n%s\nwant %q and exit code %d", c.tool, c.arguments, text, c.want, c.code)
 		}

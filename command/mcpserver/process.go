@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -39,7 +40,8 @@ func run(ctx context.Context, folder string, words []string) (*done, error) {
 	c := exec.CommandContext(ctx, self, words...)
 	c.Args[0] = "pausenet"
 	c.Dir, c.WaitDelay = folder, endTimeout
-	if runtime.GOOS != "windows" { // which has no such signal
+	c.Env = append(os.Environ(), files.OnlyBelow+"="+folder) // messages quote files
+	if runtime.GOOS != "windows" {                           // which has no such signal
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	}
 	out, complaints := &bounded{}, &bounded{}

@@ -21,9 +21,38 @@ func Read(path string, kind Kind) ([]byte, error) {
 	return all(f, path, kind)
 }
 
+// OnlyBelow names the environment variable with the only folder whose files this package opens for reading; empty: all.
+// A program that runs commands for others sets it, since messages quote files.
+const OnlyBelow = "PAUSENET_FILES_BELOW"
+
+// outside returns an error for an existing file outside of the only folder. Links count as what they point to.
+func outside(path string) error {
+	folder := os.Getenv(OnlyBelow)
+	if folder == "" {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return err
+	}
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		return err
+	}
+	if below, err := filepath.Rel(folder, real); err != nil || !filepath.IsLocal(below) {
+		return &Error{path, "is outside of " + folder + ", whose files alone may be read here (copy it there)"}
+	}
+	return nil
+}
+
 // Open opens a file for reading, with the checks of Read. The file may still grow, so a reader of streams must limit
 // what it keeps.
 func Open(path string, kind Kind) (*os.File, error) {
+	if err := outside(path); err != nil {
+		return nil, err
+	}
 	flags := os.O_RDONLY | noWait
 	if kind.Plain {
 		flags |= noLink
