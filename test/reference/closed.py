@@ -126,10 +126,12 @@ def main():
         frames = buffer * 1000 // 64 // math.ceil((ROCE + MTU) / 64)
         line(f'credits-{buffer}', **{'mean FCT': n / frames * loop})
     # PowerTCP (Addanki et al., NSDI 2022, theorem 1): in equilibrium the queue holds the sum of the flows' additive increases, each a
-    # tenth of the bandwidth-delay product here. So the RTT is longer by a tenth of the base RTT for each flow.
+    # tenth of the bandwidth-delay product here. So the RTT is longer by a tenth of the base RTT for each flow. theta-PowerTCP's power
+    # is the same for a constant queue (section 3.5).
     base = 2 * (DATA + CABLE) + BACK
     for k in (2, 3, 5):
-        line(f'powertcp-{k}', **{'median RTT': base * (1 + k / 10)})
+        for name in ('powertcp', 'theta-eq'):
+            line(f'{name}-{k}', **{'median RTT': base * (1 + k / 10)})
 
 
 if __name__ == '__main__':

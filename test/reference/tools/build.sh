@@ -3,9 +3,10 @@
 #
 #   build.sh CHECKOUTS PROGRAMS
 #
-# CHECKOUTS has the folders uet-htsim, csg-htsim and High-Precision-Congestion-Control. The checkouts stay as they are: copies are
-# patched and built. Needs g++ (12 was used) and make. What is changed is below, and changes nothing that the simulators do:
-# counters that htsim prints as it exits, and for ns-3 a build without waf, which needs Python 2.
+# CHECKOUTS has the folders uet-htsim, csg-htsim, High-Precision-Congestion-Control and ns3-datacenter. The checkouts stay as they
+# are: copies are patched and built. Needs g++ (12 was used) and make. What is changed is below, and changes nothing that the
+# simulators do: counters that htsim prints as it exits, for ns-3 a build without waf or CMake, and for ns3-datacenter a meter, and
+# zeros in variables that it reads before it sets them, and RATE_AI in place of the 150 Mbps that PowerTCP adds.
 set -euo pipefail
 checkouts=$(realpath "$1")
 mkdir -p "$2"
@@ -83,3 +84,43 @@ for feature in HAVE_STDINT_H HAVE_INTTYPES_H HAVE_SYS_TYPES_H HAVE_SYS_STAT_H HA
 done >include/ns3/core-config.h
 compile "-std=c++11 -O1 -fpermissive -Iinclude" "${files[@]}" "$source/scratch/third.cc"
 g++ -o "$programs/hpcc_ns3" objects/*.o -lpthread
+
+# Modules likewise: all sources, less what needs other systems or libraries.
+mkdir -p "$work/power/include/ns3"
+cd "$checkouts/ns3-datacenter/simulator/ns-3.39"
+cp -r --parents src/{core,network,bridge,stats,traffic-control,internet,point-to-point,applications} examples/PowerTCP "$work/power"
+cd "$work/power"
+find "$PWD/src" -name '*.h' ! -path '*/test/*' ! -path '*/examples/*' -exec ln -sf {} include/ns3/ \;
+for module in core internet applications; do
+	find "src/$module/"{model,helper} -name '*.h' | grep -v 'win32\|cairo\|realtime\|wall-clock\|valgrind\|int64x64-double' |
+		sed 's|.*/|#include "ns3/|; s|$|"|' >"include/ns3/$module-module.h"
+done
+for feature in HAVE_STDINT_H HAVE_INTTYPES_H HAVE_SYS_TYPES_H HAVE_SYS_STAT_H HAVE_DIRENT_H HAVE_STDLIB_H HAVE_GETENV HAVE_SIGNAL_H \
+	INT64X64_USE_128 HAVE___UINT128_T; do
+	echo "#define $feature 1"
+done >include/ns3/core-config.h
+# The meter: how many ACKs had which RTT, in ns, and the payload that each host's flow delivered in each 10 us.
+hw=src/point-to-point/model/rdma-hw.cc
+last=$(grep -n '^#include' "$hw" | tail -n 1 | cut -d: -f1)
+sed -i "${last}r /dev/stdin" "$hw" <<'EOF'
+#include <cstdio>
+namespace { struct Meter {
+	std::map<long, long> rtts;
+	std::map<std::pair<unsigned, long>, long> bytes;
+	void received(unsigned from, long n) { bytes[{from, ns3::Simulator::Now().GetNanoSeconds() / 10000}] += n; }
+	~Meter() {
+		FILE *f = fopen("meter.txt", "w");
+		for (auto &r : rtts) fprintf(f, "rtt %ld %ld\n", r.first, r.second);
+		for (auto &b : bytes) fprintf(f, "received %u %ld %ld\n", b.first.first >> 8 & 0xffff, b.first.second, b.second);
+		fclose(f);
+	}
+} meter; }
+EOF
+sed -i -e 's/int x = ReceiverCheckSeq(.*/& if (x == 1 || x == 5) meter.received(ch.sip, payload_size);/' -e \
+	's/DataRate("150Mbps")/m_rai/' -e 's/^\tif (m_ack_interval == 0)$/\tif (auto sent = qp->rates.find(seq); sent != qp->rates.end())\n\t\tmeter.rtts[Simulator::Now().GetNanoSeconds() - (long)sent->second]++;\n&/' "$hw"
+sed -i 's/^\thp.m_lastUpdateSeq = 0;/& memset(hp.hop, 0, sizeof(hp.hop)); prevRtt = prevCompletion = 0;/' src/point-to-point/model/rdma-queue-pair.cc
+sed -i 's/^RdmaEgressQueue::RdmaEgressQueue() {/& hostDequeueIndex = 0;/' src/point-to-point/model/qbb-net-device.cc
+# shellcheck disable=SC2046
+compile "-std=c++17 -O1 -DNS3_BUILD_PROFILE_OPTIMIZED -D__LINUX__ -Iinclude" $(find src -name '*.cc' | grep -v \
+	'/test/\|/examples/\|/bindings/\|win32\|cairo\|int64x64-double\|sqlite\|remote-channel\|example-as-test\|model/version.cc')
+g++ -std=c++17 -O1 -w -Iinclude -o "$programs/power_ns3" examples/PowerTCP/powertcp-evaluation-burst.cc objects/*.o -lpthread

@@ -41,9 +41,9 @@ Switch_Latency_ns 0
 
 
 def flows_of(case, seed):
-    """Returns the case's flows as (source, destination, bytes)."""
+    """Returns the case's flows as (source, destination, bytes, start in ns)."""
     path = ROOT / 'scenarios' / case['flows'].replace('{seed}', str(seed))
-    return [(int(r['src'][1:]), int(r['dst'][1:]), int(r['size_bytes'])) for r in csv.DictReader(path.open())]
+    return [(int(r['src'][1:]), int(r['dst'][1:]), int(r['size_bytes']), int(r['start_ns'])) for r in csv.DictReader(path.open())]
 
 
 def htsim(programs, case, seed, folder):
@@ -55,7 +55,7 @@ def htsim(programs, case, seed, folder):
     delay = case['delays'][seed - 1].removesuffix('ns') if 'delays' in case else 1000
     (folder / f'{name}.cm').write_text(
         f'Nodes {nodes}\nConnections {len(flows)}\n' +
-        ''.join(f'{s}->{d} id {i} start 0 size {n}\n' for i, (s, d, n) in enumerate(flows, 1)))
+        ''.join(f'{s}->{d} id {i} start 0 size {n}\n' for i, (s, d, n, _) in enumerate(flows, 1)))
     command = f'{run["program"]} -nodes {nodes} -tm {name}.cm -linkspeed {run["rate"] * 1000} -end {END} {run["arguments"]}'
     if nodes == 32:  # else a fat-tree of so many hosts, the program's own
         (folder / f'leafspine-{run["rate"]}.topo').write_text(TOPOLOGY.format(rate=run['rate'], delay=delay))
@@ -71,7 +71,7 @@ def htsim(programs, case, seed, folder):
     if any(' rack' in row['metric'] for row in case['rows']):
         ended = {int(m[1]): float(m[2]) for m in re.finditer(r'flowId (\d+) .*finished at ([\d.]+)', done.stdout)}
         for key, near in (('near_us', True), ('far_us', False)):
-            got[key] = [ended[i] for i, (s, d, _) in enumerate(flows, 1) if near == (s // 8 == d // 8)]
+            got[key] = [ended[i] for i, (s, d, *_) in enumerate(flows, 1) if near == (s // 8 == d // 8)]
     return command, got
 
 
@@ -144,17 +144,24 @@ CONTROLS = {
     'dctcp': lambda bw: dict(mode=8, g=0.0625, ai=10, hai=10, window=1, fast=0, multi=1, ack=0, kmin=3 * bw, kmax=3 * bw, pmax=1.0),
 }
 
+def ns3_config(cc, bw, folder, changes=()):
+    """Writes a configuration file, in which changes replace values by key."""
+    values = dict(kmin=4 * bw, kmax=16 * bw, pmax=0.2) | CONTROLS[cc](bw)
+    values |= dict(rate=bw * 10**9, fast_rate=4 * bw * 10**9, kmin4=4 * values['kmin'], kmax4=4 * values['kmax'], buffer=16 * bw // 50)
+    text = CONFIG.format(**values)
+    for key, value in dict(changes).items():
+        text = re.sub(f'^{key} .*', f'{key} {value}', text, flags=re.M)
+    (folder / 'config.txt').write_text(text)
+
 
 def ns3(programs, case, seed, folder):
     """Runs HPCC's simulator and returns its command, completion times and PAUSE frames."""
     run = case['run']
     bw = run['rate']
-    values = dict(kmin=4 * bw, kmax=16 * bw, pmax=0.2) | CONTROLS[run['cc']](bw)
-    values |= dict(rate=bw * 10**9, fast_rate=4 * bw * 10**9, kmin4=4 * values['kmin'], kmax4=4 * values['kmax'], buffer=16 * bw // 50)
+    ns3_config(run['cc'], bw, folder)
     flows = flows_of(case, seed)
-    (folder / 'config.txt').write_text(CONFIG.format(**values))
     (folder / 'trace.txt').write_text('0\n')
-    (folder / 'flow.txt').write_text(f'{len(flows)}\n' + ''.join(f'{s} {d} 3 100 {n} 2\n' for s, d, n in flows))
+    (folder / 'flow.txt').write_text(f'{len(flows)}\n' + ''.join(f'{s} {d} 3 100 {n} 2\n' for s, d, n, _ in flows))
     (folder / 'topology.txt').write_text((ROOT / 'scenarios' / f'leafspine-{bw}.txt').read_text())
     environment = {'NS_GLOBAL_VALUE': f'RngRun={seed}'}
     done = subprocess.run([programs / run['program'], 'config.txt'], cwd=folder, env=environment, capture_output=True, text=True)
@@ -167,6 +174,84 @@ def ns3(programs, case, seed, folder):
     return command, {'fct_us': fct, 'pauses': pauses}
 
 
+# PowerTCP's simulator takes these of the command line, and the others of HPCC's file.
+POWER = {'power': ('hp', 3, 1, 0, 1), 'theta': ('hp', 3, 1, 1, 1), 'hp': ('hp', 3, 0, 0, 1), 'dcqcn': ('dcqcn', 1, 0, 0, 0),
+         'timely': ('timely', 7, 0, 0, 0)}
+
+
+def power_ns3(programs, case, seed, folder):
+    """Runs the simulator of PowerTCP's authors and returns its command, completion times, and what its meter shows."""
+    run = case['run']
+    like, mode, power, delay, window = POWER[run['cc']]
+    changes = {'SIMULATOR_STOP_TIME': 0.1, 'INT_MULTI': 1, 'BUFFER_SIZE': 100} | run.get('config', {})
+    ns3_config(like, run['rate'], folder, changes)
+    flows = flows_of(case, seed)
+    (folder / 'flow.txt').write_text(f'{len(flows)}\n' + ''.join(
+        f'{s} {d} 3 100 {n} {start / 1e9:.9f}\n' for s, d, n, start in sorted(flows, key=lambda f: f[3])))
+    (folder / 'topology.txt').write_text('10 1 1 9\n9\n' + ''.join(f'{h} 9 {run["rate"]}Gbps 1us 0\n' for h in range(9)))
+    command = f'{run["program"]} --conf=config.txt --algorithm={mode} --wien={power} --delayWien={delay} --windowCheck={window}'
+    environment = {'NS_GLOBAL_VALUE': f'RngRun={seed}'}
+    arguments = command.split()[1:]
+    done = subprocess.run([programs / run['program'], *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f'{case["name"]}: {done.stdout[-2000:]}{done.stderr}')
+    times, rtts, received = {}, [], {}
+    for line in (folder / 'fct.txt').read_text().splitlines():
+        source, *_, start, fct, _ = line.split()
+        times[int(source, 16) >> 8 & 0xffff] = int(start), int(fct)
+    for kind, *numbers in map(str.split, (folder / 'meter.txt').read_text().splitlines()):
+        if kind == 'rtt':
+            rtts.append((int(numbers[0]), int(numbers[1])))
+        else:
+            received[int(numbers[0]), int(numbers[1])] = int(numbers[2])
+    values = {'median RTT': quantile(rtts, 0.5) / 1e3}
+    if case['flows'].startswith('join'):
+        values |= join(times, received)
+    else:
+        values['fairness'] = fairness(times, received)
+    more = ' '.join([f'RngRun={seed}', case['flows'].replace('{seed}', str(seed)), *(f'{k}={v}' for k, v in changes.items())])
+    return f'{command} # {more}', {'fct_us': sorted(f / 1e3 for _, f in times.values()), 'values': values}
+
+
+def quantile(counts, q):
+    """Returns the least value that at least a share q of the counted ones do not exceed."""
+    left = q * sum(n for _, n in counts)
+    for value, n in counts:
+        left -= n
+        if left <= 0:
+            return value
+
+
+def fairness(times, received, window=20):
+    """Returns the mean of Jain's index over windows of 200 us, of the flows that are active throughout, if two or more."""
+    found = []
+    for w in range(0, 10_000, window):
+        active = [h for h, (start, fct) in times.items() if start <= w * 10_000 and start + fct >= (w + window) * 10_000]
+        got = [sum(received.get((h, k), 0) for k in range(w, w + window)) for h in active]
+        if len(got) > 1 and any(got):
+            found.append(sum(got)**2 / len(got) / sum(x * x for x in got))
+    return sum(found) / len(found)
+
+
+def join(times, received):
+    """Returns what the flow of the last host has of the bandwidth in 100 us after its start, and what others have after its end."""
+    *others, last = sorted(times)
+    start, fct = times[last]
+
+    def goodput(hosts, after):
+        return sum(received.get((h, after // 10_000 + k), 0) for h in hosts for k in range(1, 11)) * 8 / 100_000
+
+    return {
+        'FCT of the joining flow': fct / 1e3,
+        'FCT of the others': sum(times[h][1] for h in others) / len(others) / 1e3,
+        'first share': goodput([last], start) / goodput(times, start),
+        'goodput after the leave': goodput(others, start + fct),
+    }
+
+
+RUNS = {'uet-htsim': htsim, 'csg-htsim': htsim, 'hpcc-ns3': ns3, 'powertcp-ns3': power_ns3}
+
+
 def main():
     programs, wanted = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
     cases = yaml.safe_load((ROOT / 'cases.yaml').read_text())
@@ -177,7 +262,7 @@ def main():
             lines = [x for x in lines if x['case'] != case['name']]
             for seed in range(1, case.get('seeds', 1) + 1):
                 with tempfile.TemporaryDirectory() as folder:
-                    command, got = (ns3 if 'cc' in case['run'] else htsim)(programs, case, seed, pathlib.Path(folder))
+                    command, got = RUNS[tool](programs, case, seed, pathlib.Path(folder))
                 if len(got['fct_us']) != len(flows_of(case, seed)):
                     print(f'{case["name"]} seed {seed}: only {len(got["fct_us"])} flows ended', file=sys.stderr)
                 date = datetime.date.today().isoformat()
