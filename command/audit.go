@@ -94,7 +94,7 @@ func (f *auditFlags) audit(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	list, err := readConfigurations(args)
+	list, skipped, err := readConfigurations(args)
 	if err != nil {
 		return badInput(err)
 	}
@@ -102,6 +102,7 @@ func (f *auditFlags) audit(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
+	r.Ignored = append(r.Ignored, skipped...)
 	for _, name := range r.Ignored {
 		for _, arg := range args {
 			if filepath.ToSlash(arg) == name {
@@ -177,27 +178,33 @@ func (f *auditFlags) assumptions() (a audit.Assumptions, err error) {
 	return a, nil
 }
 
-// auditedFile limits the size of a file to audit, and mostAudited their number.
+// auditedFile limits the size of a file to audit, mostAudited their number, and mostAuditedBytes all of them.
 var auditedFile = files.Kind{Name: "a configuration", Most: 64 << 20}
 
-const mostAudited = 20_000
+const (
+	mostAudited      = 20_000
+	mostAuditedBytes = 1 << 30
+)
 
-// readConfigurations reads the named files, and all below the named folders except hidden ones.
-func readConfigurations(names []string) (list []audit.File, err error) {
+// readConfigurations reads the named files, and all below the named folders except hidden ones. It follows links to files.
+// Links to folders, pipes and devices are skipped.
+func readConfigurations(names []string) (list []audit.File, skipped []string, err error) {
+	bytes := 0
 	add := func(path string) error {
 		data, err := files.Input(path, auditedFile)
 		if err != nil {
 			return err
 		}
-		if list = append(list, audit.File{Name: filepath.ToSlash(path), Data: data}); len(list) > mostAudited {
-			return fmt.Errorf("more than %d files (name the folders with configurations)", mostAudited)
+		list = append(list, audit.File{Name: filepath.ToSlash(path), Data: data})
+		if bytes += len(data); len(list) > mostAudited || bytes > mostAuditedBytes {
+			return fmt.Errorf("%s: more than %d files, or %d MB (name the folders with configurations)", path, mostAudited, mostAuditedBytes>>20)
 		}
 		return nil
 	}
 	for _, name := range names {
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
 			if err := add(name); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			continue
 		}
@@ -210,16 +217,24 @@ func readConfigurations(names []string) (list []audit.File, err error) {
 					return fs.SkipDir
 				}
 				return nil
-			case !d.Type().IsRegular():
+			case d.IsDir():
+				return nil
+			}
+			info, err := os.Stat(path) // of a link's file
+			if err != nil {
+				return err
+			}
+			if !info.Mode().IsRegular() {
+				skipped = append(skipped, filepath.ToSlash(path))
 				return nil
 			}
 			return add(path)
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return list, nil
+	return list, skipped, nil
 }
 
 // runFindings runs the scenarios of findings; equal ones once.
@@ -262,9 +277,10 @@ func (f *auditFlags) writeScenarios(r *audit.Report) error {
 		if of.Scenario == "" {
 			continue
 		}
-		if err := folder.Write(of.Rule+"-"+of.ID()+".yaml", []byte(of.Scenario)); err != nil {
+		if err := folder.Write(of.ScenarioName(), []byte(of.Scenario)); err != nil {
 			return writeError(err)
 		}
+		of.View = "pausenet view " + quoted(filepath.ToSlash(filepath.Join(f.scenarios, of.ScenarioName())))
 	}
 	return nil
 }

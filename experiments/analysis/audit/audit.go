@@ -36,7 +36,7 @@ func Audit(list []File, assume Assumptions) (*Report, error) {
 		Switches: len(fabric.Switches), Hosts: len(fabric.Hosts), Links: len(fabric.Links), Ignored: ignored,
 		Findings: []*Finding{},
 	}
-	if len(fabric.Switches)+len(fabric.Hosts)+len(fabric.Links) == 0 {
+	if len(fabric.Switches)+len(fabric.Hosts) == 0 && (len(fabric.Links) == 0 || len(fabric.Tree) == 0) {
 		return nil, fmt.Errorf("no configuration among %d files: expected config_db.json, mlnx_qos output and the like (see docs/audit.md)",
 			len(list))
 	}

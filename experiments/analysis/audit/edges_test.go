@@ -22,7 +22,8 @@ const edges = `{"PORT": {"E0": {"speed": "100000", "mtu": "9100"}, "E1": {"speed
 // TestEdges checks each rule just inside and just outside of its limit.
 func TestEdges(t *testing.T) {
 	for _, c := range []struct {
-		name, old, new string // what differs from edges
+		name, old, new string   // what differs from edges
+		also           []string // pairs of further texts, as old and new
 		more           []File
 		want           string // severity and rule of each finding
 	}{
@@ -46,6 +47,16 @@ func TestEdges(t *testing.T) {
 		{name: "a pool that drains longer", old: `"3000000"`, new: `"2500000000"`, want: "error watchdog-time"},
 		{name: "PFC on one more priority of a NIC", more: files(
 			"x.clab.yml", "topology: {links: [{endpoints: [s:E0, h0:eth0]}]}", "h0/dcb", "prio-pfc 3:on 4:on\n"), want: "error pfc-ends"},
+		{
+			name: "a lossless group without PFC, and packets in it", old: `{"E0|3": {"profile": "p"}`,
+			new: `{"E0|3-4": {"profile": "p"}`, want: "error profile",
+		},
+		{
+			name: "a lossless group without PFC, and no packets in it", old: `{"E0|3": {"profile": "p"}`,
+			new: `{"E0|3-4": {"profile": "p"}`, also: []string{
+				`"PFC_WD"`, `"TC_TO_PRIORITY_GROUP_MAP": {"M": {"4": "0"}}, "PFC_WD"`, `"E0": {"pfc_enable"`, `"E0": {"tc_to_pg_map": "M", "pfc_enable"`,
+			}, want: "warning profile",
+		},
 		{name: "CNPs in another TC", more: files("h0/cnp_dscp", "48\n")},
 		{name: "CNPs in data's TC", more: files("h0/cnp_dscp", "26\n"), want: "warning cnp"},
 	} {
@@ -55,6 +66,7 @@ func TestEdges(t *testing.T) {
 				t.Fatalf("%s: nothing changed", c.name)
 			}
 		}
+		text = strings.NewReplacer(c.also...).Replace(text)
 		r, err := Audit(append(files("s/config_db.json", text), c.more...), Assumptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)

@@ -54,8 +54,27 @@ type Finding struct {
 	Scenario string `json:"scenario,omitempty"`
 	// Run holds the result of that scenario, if it was run.
 	Run *Run `json:"run,omitempty"`
+	// View holds the command that plays the scenario in a browser, if it was written into a file.
+	View string `json:"view,omitempty"`
 
 	words *strings.Replacer // of the switch's system; nil: SONiC's
+}
+
+// ScenarioName returns the name of the scenario's file.
+func (f *Finding) ScenarioName() string { return f.Rule + "-" + f.ID() + ".yaml" }
+
+// shown returns the lines about the scenario's run.
+func (f *Finding) shown() (lines []string) {
+	if f.Run != nil {
+		lines = append(lines, "run: "+f.Run.String())
+	}
+	switch {
+	case f.View != "":
+		lines = append(lines, "view: "+f.View)
+	case f.Run != nil:
+		lines = append(lines, "view: add --scenarios DIR, then pausenet view DIR/"+f.ScenarioName())
+	}
+	return lines
 }
 
 // words returns a replacer of lines of the form SONIC'S WORDS => OTHERS.

@@ -50,8 +50,8 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 		fmt.Fprintf(w, "  remedy: %s\n", f.Remedy)
-		if f.Run != nil {
-			fmt.Fprintf(w, "  run: %v\n", f.Run)
+		for _, line := range f.shown() {
+			fmt.Fprintf(w, "  %s\n", line)
 		}
 		fmt.Fprintln(w)
 	}
@@ -97,8 +97,8 @@ func (r *Report) Markdown(w io.Writer) error {
 		if f.Scenario != "" {
 			fmt.Fprint(w, "\n<details><summary>A scenario that shows it</summary>\n")
 			block("yaml", f.Scenario)
-			if f.Run != nil {
-				fmt.Fprintf(w, "\n%v\n", f.Run)
+			if lines := f.shown(); len(lines) > 0 {
+				block("", strings.Join(lines, "\n"))
 			}
 			fmt.Fprint(w, "\n</details>\n")
 		}

@@ -65,6 +65,7 @@ type Port struct {
 	QoS       bool
 	Trusted   bool // has a map of DSCPs
 	Unmapped  bool // no file has that map
+	NoPGMap   bool // no file has the map of traffic classes to priority groups
 	DSCP      [64]int
 	TCToPG    [mostTC + 1]int
 	TCToQueue [mostTC + 1]int

@@ -108,7 +108,7 @@ var (
 // tableName finds a table of a SONiC configuration.
 var tableName = lazy.Regexp(`"(PORT|PORT_QOS_MAP|BUFFER_\w+|QUEUE|CABLE_LENGTH|PFC_WD|WRED_PROFILE|DSCP_TO_TC_MAP|DEVICE_METADATA)"`)
 
-var regexpMTU = lazy.Regexp(`(?m)\bmtu (\d+)\b`)
+var regexpMTU = lazy.Regexp(`(?m)^\d+: [^ \n]+: .*\bmtu (\d+)\b`)
 
 // suffixes lists the endings of files' names after the device's: leaf0.config_db.json is leaf0's.
 var suffixes = []string{

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -90,6 +91,14 @@ func (h *Host) readMlnxQoS(f *File, place func(string, int, string)) error {
 	if text, line := first(trustState(), f.Data); text != "" {
 		h.Trust = strings.ToLower(text)
 		place("trust", line, "Priority trust state")
+	}
+	for _, of := range []struct {
+		title string
+		rows  *regexp.Regexp
+	}{{"dscp2prio mapping:", dscpToPrio()}, {"PFC configuration:", enabledPFC()}} {
+		if at := bytes.Index(f.Data, []byte(of.title)); at >= 0 && !of.rows.Match(f.Data[at:]) {
+			return fmt.Errorf("line %d: %q has no rows: the output is cut off", 1+bytes.Count(f.Data[:at], []byte("\n")), of.title)
+		}
 	}
 	for _, m := range dscpToPrio().FindAllSubmatch(f.Data, -1) {
 		prio, err := strconv.Atoi(string(m[1]))

@@ -67,6 +67,8 @@ interface Management1
 qos map dscp 18 26 to traffic-class 4 drop-precedence 2
 qos map dscp 8-9,46 to traffic-class 5
 qos map traffic-class 4 to tx-queue 2
+!
+end
 `
 
 const nvueSample = `- header:
@@ -421,6 +423,8 @@ func TestReadSystemErrors(t *testing.T) {
 		{"topology.conf", "SwitchName=a\nrubbish\n", `topology.conf: line 2: expected KEY=VALUE`},
 		{"minigraph.xml", "<DeviceMiniGraph>\n<PngDec>\n", `minigraph.xml: line 3: not a minigraph in XML, or cut off`},
 		{"running-config", "\x00\x01interface Ethernet1\n", `running-config: not the format that its name says`},
+		{"running-config", "! Command: show running-config\ninterface Ethernet1\n   mtu 9", `running-config:3: the configuration does not close`},
+		{"mlnx_qos", "DCBX mode: OS\nPFC configuration:\n\tprior", `mlnx_qos: line 2: "PFC configuration:" has no rows`},
 		{"mlnx_qos", "", `mlnx_qos: not the format that its name says`},
 		{"junos.conf", "login:\n", `junos.conf: not the format that its name says`},
 	} {

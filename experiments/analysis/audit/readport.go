@@ -103,6 +103,7 @@ func (s *Switch) readMaps(d *database, p *Port) error {
 		if fields == nil {
 			s.missing(d, p.Places[m.setting], m.tables[0], name)
 			p.Unmapped = p.Unmapped || m.setting == "dscp"
+			p.NoPGMap = p.NoPGMap || m.setting == "pg"
 			continue
 		}
 		for from, to := range fields {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -83,7 +84,7 @@ func (r *Report) SARIF(version string) *SARIF {
 		if len(f.Ports) > 0 {
 			text += " (" + few(f.Ports) + ")"
 		}
-		text += "\n" + strings.Join(append(append([]string{}, f.Evidence...), "remedy: "+f.Remedy), "\n")
+		text += "\n" + strings.Join(slices.Concat(f.Evidence, []string{"remedy: " + f.Remedy}, f.shown()), "\n")
 		at := sarifLocation{Physical: sarifPhysical{Artifact: sarifArtifact{(&url.URL{Path: f.File}).EscapedPath()}}}
 		if f.Line > 0 {
 			at.Physical.Region = &sarifRegion{f.Line}
