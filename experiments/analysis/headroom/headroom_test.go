@@ -197,6 +197,51 @@ func TestTry(t *testing.T) {
 	})
 }
 
+// TestEdge checks the messages of edge: they come closer to the sum than any frame is long. What is left are parts that the
+// sum counts and this traffic cannot have: three frames longer than those of a flow's middle, the second PFC frame (84 B of
+// line), the share of preambles and gaps, which is less for longer frames (1/800), and at most 110 B of times that do not
+// fit. A headroom of a cell more than they fill drops nothing, and with
+// a cell less check headroom drops a frame.
+func TestEdge(t *testing.T) {
+	const cell = 80
+	for _, topology := range []string{
+		"rate: 40Gbps, delay: 1us, star: {hosts: 8}", "rate: 100Gbps, delay: 1us, star: {hosts: 8}",
+		"rate: 10Gbps, delay: 500ns, star: {hosts: 4}", "mtu: 4096, rate: 40Gbps, delay: 2us, star: {hosts: 3}",
+		"rate: 40Gbps, delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3}",
+		"rate: 400Gbps, delay: 200ns, star: {hosts: 4}",
+	} {
+		reached, needed := units.Bytes(0), units.Bytes(0)
+		for _, more := range []units.Bytes{1 << 20, cell, -cell} {
+			text := fmt.Sprintf("topology: {%s}\nswitch: {buffer: 20MB, pfc: {xoff: 100KB, headroom: %dB}}", topology, reached+more)
+			s := parse(t, text)
+			c, err := Of(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := &c.Kinds[0]
+			incast := Worst(s.Topology, k.Ports)
+			try := incast.Try
+			if reached == 0 { // Try makes no such run if the headroom is proved
+				try = incast.edge
+			}
+			tried, err := try(t.Context(), s, "none", k, loader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reached == 0 {
+				reached, needed = tried.Most-k.XOFF, k.Needed()
+				full := units.Bytes(s.Topology.MTU + 58) // Ethernet, IPv4, UDP, BTH, ICRC
+				if gap := needed - reached; gap < 0 || gap > 3*(k.InFlight.PastXOFF-full)+84+needed/800+110 {
+					t.Errorf("%s: reached %v of %v", topology, reached, needed)
+				}
+				t.Logf("%s: reached %v of %v", topology, reached, needed)
+			} else if (tried.Dropped > 0) != (more < 0) || k.Holds() {
+				t.Errorf("%s: a headroom of %v with %v needed and %v reached: %d dropped", topology, k.Headroom, needed, reached, tried.Dropped)
+			}
+		}
+	}
+}
+
 // TestDynamicXOFF checks that an incast of 31 to 1 without congestion control overruns a headroom that is too small
 // under a dynamic XOFF, and so does the worst incast, which did not with only two senders. Its settings repeat the same
 // run.

@@ -34,7 +34,8 @@ type Incast struct {
 	Beside   []topologies.NodeID // send to the receiver by other paths
 	Back     []topologies.NodeID // send through the port in the other direction, to the first of Through
 
-	position uint8 // of the receiver's port to which all send
+	position uint8    // of the receiver's port to which all send
+	messages []string // flows of edge; not nil: in place of odd, and with a single stall
 }
 
 // named returns the interfaces by which one host sends to another: for the host at the port, that of the port's cable;
@@ -146,18 +147,22 @@ func worst(plan *topologies.Plan, id topologies.PortID) *Incast {
 const phases = 8
 
 // stall holds the times at which the receiver accepts nothing: at first until all accounts are full, then repeatedly.
-type stall struct{ first, pause, again vtime.Time }
-
-const stalls = 4 // after the first
+type stall struct {
+	first, pause, again vtime.Time
+	more                vtime.Time // number after the first
+}
 
 // end returns when the run ends.
-func (s *stall) end() vtime.Time { return s.first + stalls*(s.pause+s.again) }
+func (s *stall) end() vtime.Time { return s.first + s.more*(s.pause+s.again) }
 
 // sets returns the settings (--set) that turn a scenario into the incast: flows, the stalling receiver, and a
 // duration.
 func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int) []string {
 	plan := s.Topology
 	at, when := &plan.Ports[i.Port], i.stall(s, fault)
+	if i.messages != nil {
+		when.more = 0
+	}
 	here, there := at.Node, plan.PeerNode(i.Port).ID
 	own, size := "", "unbounded" // settings of all flows
 	if controller != "none" {
@@ -206,7 +211,7 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	}
 	through := func(h topologies.NodeID) []topologies.Pair { return i.pairs(plan, h, i.Receiver, there, here) }
 	add("through", size, i.Through, i.Receiver, 0, through, there, here)
-	if n := i.odd(s); n > 0 {
+	if n := i.odd(s); n > 0 && i.messages == nil {
 		add("odd", fmt.Sprintf("%dB", n), i.Through[:1], i.Receiver, 0, through, there, here)
 	}
 	add("beside", size, i.Beside, i.Receiver, 0, func(h topologies.NodeID) []topologies.Pair { return i.beside(plan, h) })
@@ -215,12 +220,13 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 		return i.pairs(plan, h, i.Through[0], here, there)
 	}, here, there)
 
+	flows = append(flows, i.messages...)
+
 	name, receiver := plan.Nodes[i.Receiver].Name, "receiver: {rate: 1Mbps, buffer: 1GB, xoff: 1B, xon: 0B}"
-	period := when.pause + when.again
-	faults := []string{
-		fmt.Sprintf("{at: 0s, for: %v, host: %s, %s}", when.first, name, receiver),
-		fmt.Sprintf("{at: %v, for: %v, every: %v, times: %d, host: %s, %s}", when.first+when.pause, when.again, period,
-			stalls, name, receiver),
+	faults := []string{fmt.Sprintf("{at: 0s, for: %v, host: %s, %s}", when.first, name, receiver)}
+	if when.more > 0 {
+		faults = append(faults, fmt.Sprintf("{at: %v, for: %v, every: %v, times: %d, host: %s, %s}", when.first+when.pause, when.again,
+			when.pause+when.again, when.more, name, receiver))
 	}
 	if fault >= 0 {
 		faults = append(faults, changed(plan, &s.Faults[fault]))
@@ -339,6 +345,7 @@ func (i *Incast) stall(s *scenario.Scenario, fault int) stall {
 		first: whole(2*rate.TimeFor(int64(xoff+all.Line())) + round),
 		pause: whole(2*drained.TimeFor(int64(again)*int64(len(i.Through)+len(i.Beside))) + round),
 		again: whole(8*rate.TimeFor(int64(again)) + round),
+		more:  4,
 	}
 }
 
@@ -351,6 +358,8 @@ type Tried struct {
 	Full    []string    // names of the egress ports of frames that met a full buffer
 	For     vtime.Time  // virtual time
 	Sets    []string    // the settings of the run, as for --set
+
+	pausedAt vtime.Time // when the incast's port first sent PAUSE
 }
 
 // PastXOFF returns the bytes buffered past a static XOFF of a row's scenario.
@@ -376,7 +385,14 @@ func (i *Incast) Try(ctx context.Context, s *scenario.Scenario, controller strin
 			break
 		}
 	}
-	return best, nil
+	if best.Dropped > 0 || k.Holds() {
+		return best, nil
+	}
+	t, err := i.edge(ctx, s, controller, k, load)
+	if t != nil && (t.Dropped > 0 || t.Most > best.Most) {
+		best = t
+	}
+	return best, err
 }
 
 func (i *Incast) try(ctx context.Context, sets []string, controller string, ports []topologies.PortID,
@@ -388,7 +404,15 @@ func (i *Incast) try(ctx context.Context, sets []string, controller string, port
 	}
 	t := &Tried{For: own.Duration, Sets: sets}
 	priority := lossless(own)
-	sum, err := runner.Watch(ctx, own, runner.Options{Controller: controller, Seed: own.Seed}, runner.Watching{
+	observe := func(*scenario.Setup) (*runner.Observer, error) {
+		return &runner.Observer{PFC: func(now vtime.Time, port topologies.PortID, _ uint8, pause bool) {
+			if port == i.Port && pause && t.pausedAt == 0 {
+				t.pausedAt = now
+			}
+		}}, nil
+	}
+	options := runner.Options{Controller: controller, Seed: own.Seed, Observers: []runner.NewObserver{observe}}
+	sum, err := runner.Watch(ctx, own, options, runner.Watching{
 		Ended: func(e *engine.Engine) {
 			for _, id := range ports {
 				r := &e.State().Ports[id]
