@@ -37,7 +37,8 @@ change, and checks with points and hints. No root and no network are needed.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabPredictCommand(), newLabCheckCommand(),
-		newLabGradeCommand(), newLabTeacherCommand(), newLabGradeOneCommand(), newLabGradebookCommand(), newLabTestCommand())
+		newLabGradeCommand(), newLabTeacherCommand(), newLabGradeOneCommand(), newLabGradebookCommand(), newLabTestCommand(),
+		newLabTournamentCommand())
 	return c
 }
 

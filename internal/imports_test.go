@@ -204,7 +204,7 @@ var mayImport = map[string][]string{
 	"experiments/lab": {
 		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/pages/report", "experiments/runner",
 		"experiments/suite", "experiments/analysis/bound", "experiments/analysis/fluid", "hostagent", "orchestrator/engine",
-		"experiments/lab/picture", "experiments/counters", "experiments/results/rundir",
+		"experiments/lab/picture", "experiments/counters", "experiments/results/rundir", "topologies",
 	},
 	"experiments/lab/picture": {},
 	"experiments/explore": {
