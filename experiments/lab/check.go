@@ -213,6 +213,9 @@ func (s *Submission) judge(c *Check, runs map[string]*made, all []measure.Measur
 	if c.Setting != "" {
 		return s.judgeSetting(c)
 	}
+	if c.Output != "" {
+		return s.judgeOutput(c)
+	}
 	r := runs[c.Run]
 	if r.problem != "" {
 		return "not run: " + firstLine(r.problem), 0

@@ -29,6 +29,7 @@
 //     limit.go (figures relative to the bound), words.go (requirements and measurements in words).
 //   - A class: collect.go (its submissions), locate.go (the files of one), class.go (the files about them), late.go
 //     (points that late ones lose), similar.go (which are alike), book.go (all exercises of a course), tournament.go (plays
-//     them against each other), teacher.go (the teacher's material), trials.go (its honest solutions and cheats), selftest.go (tests an exercise).
+//     them against each other), teacher.go (the teacher's material), trials.go (its honest solutions and cheats),
+//     selftest.go (tests an exercise).
 //   - Output: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
 package lab

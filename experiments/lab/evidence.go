@@ -1,12 +1,16 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/experiments/lab/picture"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
@@ -17,8 +21,8 @@ import (
 // Evidence that a student hands in besides numbers: a sentence whose numbers are those of a run, a picture of a run's
 // plot, and a run whose plot follows that of another.
 
-// pictureFile limits a student's picture.
-var pictureFile = files.Kind{Name: "a picture", Most: 2 << 20, Plain: true}
+// evidenceFile limits a student's picture or output.
+var evidenceFile = files.Kind{Name: "a picture or output", Most: 2 << 20, Plain: true}
 
 // Limits of a sentence: it is no list of all possible numbers.
 const (
@@ -122,9 +126,50 @@ func (r *made) panel(title string) []float64 {
 	return even
 }
 
+// judgeOutput returns the credit of a value that a program printed.
+func (s *Submission) judgeOutput(c *Check) (text string, credit float64) {
+	data := s.evidence[c.Output]
+	if data == nil {
+		return "no " + c.Output + ": it is what a program on a live fabric prints", 0
+	}
+	v, err := printed(c.Value, data)
+	if err != nil {
+		return c.Output + ": " + err.Error(), 0
+	}
+	credit = c.closeness(v, *c.Is)
+	return c.text(v) + shared(credit), credit
+}
+
+// printed returns a value of perftest's output, in bits per second or bytes, or the sum of a counter over the ports in
+// lines of ethtool -S.
+func printed(name string, data []byte) (float64, error) {
+	if !slices.Contains([]string{"bandwidth", "bytes", "iterations"}, name) {
+		found := regexp.MustCompile(`(?m)^\s*`+regexp.QuoteMeta(name)+`: (\d{1,18})\s*$`).FindAllSubmatch(data, -1)
+		sum := 0.0
+		for _, m := range found {
+			x, _ := strconv.ParseFloat(string(m[1]), 64)
+			sum += x
+		}
+		if found == nil {
+			return 0, fmt.Errorf("no counter %s, as ethtool -S prints it", name)
+		}
+		return sum, nil
+	}
+	p, err := counters.ReadPerftest(data)
+	switch {
+	case err != nil:
+		return 0, err
+	case p.Server:
+		return 0, errors.New("this is the server's output: the client has the results")
+	}
+	return map[string]float64{
+		"bandwidth": p.Gigabits * 1e9, "bytes": float64(p.Bytes), "iterations": float64(p.Iterations),
+	}[name], nil
+}
+
 // judgePicture returns the credit of a picture by its likeness to a run's plot.
 func (s *Submission) judgePicture(c *Check, r *made) (text string, credit float64) {
-	data := s.pictures[c.Picture]
+	data := s.evidence[c.Picture]
 	if data == nil {
 		return c.Picture + " cannot be read", 0
 	}

@@ -26,6 +26,7 @@ type Exercise struct {
 	Given       []string // files of start/ that the student does not submit
 	// Counted is a run whose counters replace the content of CountersFile, which is in Given, for a student with a name.
 	Counted  *Run
+	Outputs  []string // text files with what programs on a live fabric printed, and with its counters
 	Pictures []string // PNG files with plots of runs that the student draws and submits
 	Runs     []Run
 	Seeds    map[string][]uint64 // for a scenario's runs, by its file; absent: the scenario's own seed
@@ -115,6 +116,9 @@ type Check struct {
 	// Panel is the title of a plot of the run, whose first series is compared with that of the run Like, or with the
 	// curve in Picture, a file of the student's.
 	Panel, Like, Picture string
+	// Output is a file of the student's, whose Value is compared with Is: bandwidth, bytes or iterations of perftest,
+	// or a counter.
+	Output, Value string
 
 	// Row describes the figure of the run, in the base unit, or in percent of RelativeTo, another run.
 	Row measure.PublishedRow
@@ -150,7 +154,7 @@ func (e *Exercise) Started() []string {
 // Submitted returns the files that a student submits, in words: one file each, or alternatives such as "control.star or
 // control.wasm".
 func (e *Exercise) Submitted() []string {
-	all := append(e.plainSubmitted(), e.Pictures...)
+	all := slices.Concat(e.plainSubmitted(), e.Pictures, e.Outputs)
 	if e.predicts() {
 		all = append(all, LockedFile)
 	}

@@ -48,7 +48,7 @@ func matches(name, of string) (copy int, ok bool) {
 // locate finds the files that an exercise names in folders: by their names, or else by similar names and in subfolders.
 // It opens none. The notes say what was taken for what.
 func (e *Exercise) locate(folders []string) (found map[string]string, notes []string) {
-	wanted := append(e.plainSubmitted(), e.Pictures...)
+	wanted := slices.Concat(e.plainSubmitted(), e.Pictures, e.Outputs)
 	if e.predicts() {
 		wanted = append(slices.Clip(wanted), LockedFile)
 	}

@@ -242,13 +242,17 @@ func (d *reader) submitted(v *yamlspec.Value) {
 		}
 		d.e.Changed = append(d.e.Changed, c)
 	})
-	for _, item := range few(m.Get("pictures")) {
-		var file string
-		if item.String(&file) && (!fileName().MatchString(file) || path.Ext(file) != ".png") {
-			item.Errorf("%q: name a picture's file like queue.png", file)
+	evidence := func(key, example string) (all []string) {
+		for _, item := range few(m.Get(key)) {
+			var file string
+			if item.String(&file) && (!fileName().MatchString(file) || path.Ext(file) != path.Ext(example)) {
+				item.Errorf("%q: name a file like %s", file, example)
+			}
+			all = append(all, file)
 		}
-		d.e.Pictures = append(d.e.Pictures, file)
+		return all
 	}
+	d.e.Pictures, d.e.Outputs = evidence("pictures", "queue.png"), evidence("outputs", "client.txt")
 	for _, item := range few(m.Get("controllers")) {
 		var names []string
 		for _, name := range few(item) {

@@ -41,6 +41,8 @@ func (d *reader) check(v *yamlspec.Value) {
 		others(m, "a verdict", "message")
 	case steps != nil:
 		others(m, "steps")
+	case written(m.Get("output")) != nil:
+		d.output(v, m, &c)
 	case picture != nil || like != nil:
 		d.panel(v, m, &c)
 	case metric != nil:
@@ -54,13 +56,31 @@ func (d *reader) check(v *yamlspec.Value) {
 		}
 		others(m, "a metric", append([]string{"least", "most", "zero", "relative_to"}, measure.FlowSetKeys...)...)
 	default:
-		v.Errorf("a check needs one of answer, verdict, setting, steps, picture, like and metric")
+		v.Errorf("a check needs one of answer, verdict, setting, steps, picture, like, output and metric")
 	}
-	if c.Run == "" && answer == nil && setting == nil {
+	if c.Run == "" && answer == nil && setting == nil && c.Output == "" {
 		v.Errorf("missing key %q", "run")
 	}
 	d.credit(m, &c)
 	d.e.Checks = append(d.e.Checks, c)
+}
+
+// output reads a check of what a program printed.
+func (d *reader) output(v *yamlspec.Value, m *yamlspec.Mapping, c *Check) {
+	if !slices.Contains(d.e.Outputs, c.Output) {
+		m.Get("output").Errorf("hand_in has no output %q", c.Output)
+	}
+	if c.Value == "" {
+		v.Errorf("missing key %q: name bandwidth, bytes, iterations or a counter", "value")
+	}
+	if is := written(m.Get("is")); is == nil {
+		v.Errorf("an output needs a value to compare with (is)")
+	} else if kind, x := anyKind(is.Raw()); kind == nil {
+		is.Errorf("%q: expected a number, a time, a rate or a size", is.Raw())
+	} else {
+		c.kindOf, c.Is = kind, &x
+	}
+	others(m, "an output", "value", "is", "tolerance", "miss")
 }
 
 // panel reads a check of a picture, or of a run's plot.
@@ -115,7 +135,7 @@ func (d *reader) credit(m *yamlspec.Mapping, c *Check) {
 // ofKinds lists the keys that only some kinds of checks have.
 var ofKinds = append([]string{
 	"metric", "relative_to", "least", "most", "steps", "verdict", "message", "answer", "is", "times", "tolerance",
-	"miss", "zero", "setting", "of", "panel", "like", "picture",
+	"miss", "zero", "setting", "of", "panel", "like", "picture", "output", "value",
 }, measure.FlowSetKeys...)
 
 // others reports keys that a kind of check does not have, besides the one that makes it of this kind.

@@ -28,6 +28,7 @@ func (e *Exercise) keys() keys.Table {
 		keys.Other("hand_in.controllers", "files, or lists of files", either).Means("files of start/; in a list of its own " +
 			"several of which one is submitted: [[control.star, control.wasm]]"),
 		keys.Other("hand_in.pictures", "files", files).Means("PNG files with plots of runs that the student draws"),
+		keys.Other("hand_in.outputs", "files", files).Means("text files with what programs on a live fabric printed"),
 		keys.Other("counters", "a run", func() keys.Schema { return new(Run).keys().JSONSchema() }).Means("a run of which " +
 			"students get the counters alone, as counters.txt"),
 		keys.Other("give", "files", files).Means("files of start/ that are not submitted"),
@@ -116,6 +117,9 @@ func (c *Check) keys() keys.Table {
 		keys.Text("like", &c.Like).Means("a run: `most` and `zero` are the area between its curve and the run's, in percent " +
 			"of that below its curve"),
 		keys.Text("picture", &c.Picture).Means("a file of hand_in.pictures: a curve in it has to follow that of the run"),
+		keys.Text("output", &c.Output).Means("a file of hand_in.outputs, whose `value` is compared with `is`"),
+		keys.Text("value", &c.Value).Means("`bandwidth`, `bytes` or `iterations` of perftest's output, or the name of a counter " +
+			"of `ethtool -S`"),
 		keys.Text("answer", &c.Answer).Means("an answer of hand_in, compared with the run's `metric` or with `is`"),
 		bound("zero", "value with no points; between it and the bound, points rise linearly"),
 		bound("is", "the answer"),

@@ -73,9 +73,9 @@ func TestMistakes(t *testing.T) {
 		{"[PASS]", "[PASS], with: [a]", `no check before this one has the name "a"`},
 		{"relative_to: other", "relative_to: bound", "the bound has fct_mean, fct_p99, slowdown_mean, slowdown_p99, of all flows"},
 		{"[PASS]", "[PASS], most: 3", "most has no effect on a check of a verdict"},
-		{"verdict: [PASS]", "vardict: [PASS]", "a check needs one of answer, verdict, setting, steps, picture, like and metric"},
+		{"verdict: [PASS]", "vardict: [PASS]", "a check needs one of answer, verdict, setting, steps, picture, like, output and metric"},
 		{"verdict: [PASS]", "verdict: [PASS], answer: n", "a check has one of answer, verdict, setting and metric"},
-		{"verdict: [PASS]", "verdict: ", "a check needs one of answer, verdict, setting, steps, picture, like and metric"},
+		{"verdict: [PASS]", "verdict: ", "a check needs one of answer, verdict, setting, steps, picture, like, output and metric"},
 		{"verdict: [PASS]", "verdict: []", "verdict needs the accepted verdicts"},
 		{"is: 5us", "is: ", "an answer needs a value to compare with: a number (is) or a run's metric"},
 		{

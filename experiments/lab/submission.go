@@ -29,7 +29,7 @@ type Submission struct {
 	// predicted holds the predictions in answers.yaml, as written.
 	predicted map[string]string
 	sentences map[string]string
-	pictures  map[string][]byte // by file
+	evidence  map[string][]byte // pictures and outputs by file
 	// unread holds the mistakes of answers by name; nil if the file cannot be read at all.
 	unread map[string]string
 	// scenarios holds the changed scenarios by file, sources their content.
@@ -53,19 +53,19 @@ func Submit(e *Exercise, folder string, further ...string) *Submission {
 	s := &Submission{
 		e: e, folder: folder, answers: map[string]float64{}, predicted: map[string]string{},
 		scenarios: map[string]*scenario.Scenario{}, trees: map[string]*yamlspec.Value{},
-		sentences: map[string]string{}, pictures: map[string][]byte{},
+		sentences: map[string]string{}, evidence: map[string][]byte{},
 		programs: map[string][]byte{}, found: map[string]map[uint64]*bound.Discipline{}, Problems: map[string]string{},
 	}
 	s.paths, s.Warnings = e.locate(append([]string{folder}, further...))
 	for _, file := range e.plainSubmitted() {
 		s.note(file, s.take(file, file))
 	}
-	for _, file := range e.Pictures {
-		data, err := files.Read(s.path(file), pictureFile)
+	for _, file := range slices.Concat(e.Pictures, e.Outputs) {
+		data, err := files.Read(s.path(file), evidenceFile)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it is drawn from results, and not there at the start
+			continue // it comes of a run, and is not there at the start
 		}
-		s.pictures[file] = data
+		s.evidence[file] = data
 		s.note(file, plainError(file, err))
 	}
 	if e.predicts() {

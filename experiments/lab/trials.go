@@ -150,6 +150,22 @@ func (t *Trial) Write(ctx context.Context, e *Exercise, material fs.FS, folder s
 			return err
 		}
 	}
+	for _, name := range e.Outputs {
+		if t.files[name] == "" {
+			continue
+		}
+		data, err := fs.ReadFile(material, path.Join(e.Name, trialFolder, t.files[name]))
+		if err != nil {
+			return err
+		}
+		text, err := of.parameters.fill(TrialsFile, string(data))
+		if err == nil {
+			err = write(name, []byte(text))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if len(e.Answers) == 0 {
 		return nil
 	}

@@ -28,6 +28,8 @@ func (c *Check) required(e *Exercise) string {
 		return fmt.Sprintf("at most %d steps a call, on average over run %s", c.MostSteps, c.Run)
 	}
 	switch {
+	case c.Output != "":
+		return c.Value + " of " + c.Output + ": the right value" + c.margins() // students predict it
 	case c.Picture != "":
 		return fmt.Sprintf("%s: a curve that follows %q of run %s", c.Picture, c.Panel, c.Run)
 	case c.Like != "":
@@ -66,6 +68,11 @@ func (c *Check) requiredAnswer(e *Exercise) string {
 		}
 		text += c.Row.Label + ", in run " + c.Run
 	}
+	return text + c.margins()
+}
+
+// margins returns the distances from the right value at which an answer has all points and none, in words.
+func (c *Check) margins() (text string) {
 	if c.Tolerance > 0 {
 		text += fmt.Sprintf(", within %s %%", number(100*c.Tolerance))
 	}
