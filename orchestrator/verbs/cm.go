@@ -91,6 +91,7 @@ type cmID struct {
 	state      cmState
 	datagrams  bool // it resolves datagram queue pairs, and makes no connection
 	only       bool // as a listener on any address, it listens only on its own address family
+	parted     bool // the other end has disconnected, and this one not yet
 	own, other netip.AddrPort
 	peer       *cmID          // nil: none, or it has ended
 	pending    map[*cmID]bool // unanswered requests of a listener
@@ -296,10 +297,17 @@ func (m *manager) proceed(id *cmID, op uint64, r *request) reply {
 			}
 		})
 	case opCMDisconnect:
+		if id.parted { // by the other end: this one may still say so, as on Linux, and its event is on the way
+			id.parted = false
+			return reply{}
+		}
 		if id.state != cmConnected && id.state != cmAccepted && id.state != cmResponded {
 			return failed(unix.EINVAL)
 		}
-		m.part(id, func(peer *cmID) { peer.notify(cmDisconnected, 0, nil, parameters{}) })
+		m.part(id, func(peer *cmID) {
+			peer.parted = true
+			peer.notify(cmDisconnected, 0, nil, parameters{})
+		})
 		m.send(id, func() { id.notify(cmDisconnected, 0, nil, parameters{}) })
 	default:
 		return failed(unix.EINVAL)

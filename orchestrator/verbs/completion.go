@@ -128,6 +128,7 @@ type completion struct {
 	id                                         uint64
 	status, opcode, length, immediate, qp, src uint32
 	flags                                      uint32
+	at                                         uint64 // virtual time in ns
 }
 
 // push puts a completion into the ring. It returns false if the ring is full: the completion is lost.
@@ -140,6 +141,7 @@ func (q *queue) push(c *completion) bool {
 	for i, w := range [...]uint32{c.status, c.opcode, c.length, c.immediate, c.qp, c.src, c.flags} {
 		binary.NativeEndian.PutUint32(b[8+4*i:], w)
 	}
+	binary.NativeEndian.PutUint64(b[40:], c.at)
 	q.written++
 	atomic.StoreUint32(q.word(0), q.written)
 	return true

@@ -135,7 +135,7 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 		if isMemory((*files)[0], c.process) != nil {
 			return failed(unix.EINVAL)
 		}
-	case op == opRegMR:
+	case op == opRegMR || op == opReregMR:
 		if status := c.probe(*r); status != 0 {
 			return failed(status)
 		}

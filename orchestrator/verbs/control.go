@@ -21,8 +21,10 @@ func (c *connection) control(e *engine.Engine, op uint64, r *request, files *[]i
 		return failed(c.destroy(r.small()))
 	case opAllocPD:
 		return c.made(&domain{})
-	case opRegMR:
-		return c.register(r)
+	case opRegMR, opReregMR:
+		return c.register(op, r)
+	case opTime:
+		return answer(uint64(e.Now().Nanoseconds()))
 	case opChannel:
 		return c.makeChannel()
 	case opCreateCQ:
@@ -107,8 +109,8 @@ func (c *connection) openDevice(r *request, files *[]int) reply {
 	return reply{files: []int{s.give(), theirs}}
 }
 
-// register makes a memory region of memory that probe has checked.
-func (c *connection) register(r *request) reply {
+// register makes a memory region of memory that probe has checked, or changes one that keeps its key.
+func (c *connection) register(op uint64, r *request) reply {
 	pd, ok := object[domain](c, r.small())
 	m := &region{pd: pd, address: r.next(), length: r.next(), base: r.next(), access: r.next()}
 	// IBTA section 10.6.3.1: without the local right to write there is no remote one
@@ -118,6 +120,17 @@ func (c *connection) register(r *request) reply {
 		return failed(unix.EINVAL)
 	case m.access&needLocal != 0 && m.access&accessLocalWrite == 0:
 		return failed(unix.EINVAL)
+	}
+	if op == opReregMR {
+		old, ok := object[region](c, r.small())
+		if r.bad || !ok {
+			return failed(unix.EINVAL)
+		}
+		old.pd.users--
+		pd.users++
+		m.key = old.key
+		*old = *m
+		return reply{}
 	}
 	for c.keys++; c.keys == 0 || c.regions[c.keys] != nil; c.keys++ {
 	}

@@ -48,6 +48,7 @@ type receives struct {
 // pair represents a queue pair of a program. hostagent calls its methods on behalf of the program.
 type pair struct {
 	endpoint   // *engine.Pair or *engine.Datagrams
+	engine     *engine.Engine
 	connection *connection
 	pd         *domain
 	send, recv *queue
@@ -119,7 +120,7 @@ func (c *connection) makePair(e *engine.Engine, r *request) reply {
 		receiving > maxWork {
 		return failed(unix.EINVAL)
 	}
-	p := &pair{connection: c, pd: pd, send: send, recv: recv, shared: shared, cookie: cookie, work: int(sends)}
+	p := &pair{engine: e, connection: c, pd: pd, send: send, recv: recv, shared: shared, cookie: cookie, work: int(sends)}
 	config := engine.PairConfig{
 		Interface: c.server.Plan.Ports[c.server.Plan.Nodes[c.host.id].Ports[c.position]].Interface, Program: p,
 		SendDepth: int(sends), SignalAll: all != 0,
@@ -499,7 +500,7 @@ func (p *pair) Complete(done qp.Completion) {
 	}
 	e := completion{
 		id: done.ID, status: uint32(done.Status), opcode: uint32(done.Op), length: done.Length, immediate: done.Imm,
-		qp: done.QP, src: done.Remote,
+		qp: done.QP, src: done.Remote, at: uint64(p.engine.Now().Nanoseconds()),
 	}
 	if done.WithImm {
 		e.flags = doneImm

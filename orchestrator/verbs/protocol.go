@@ -12,7 +12,7 @@ import (
 // Definitions of verbs/c/protocol.h; TestProtocol compares them.
 const (
 	socketName      = "pausenet-verbs"
-	protocolVersion = 4
+	protocolVersion = 5
 	messageWords    = 8192
 	replyWords      = 64
 	maxDevices      = 8
@@ -33,6 +33,8 @@ const (
 	opDestroy
 	opAllocPD
 	opRegMR
+	opReregMR
+	opTime
 	opChannel
 	opCreateCQ
 	opNotify

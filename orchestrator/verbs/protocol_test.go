@@ -26,7 +26,7 @@ func TestProtocol(t *testing.T) {
 		"SERVICE_RELIABLE": serviceReliable, "SERVICE_DATAGRAM": serviceDatagram,
 		"FLAG_SIGNALED": flagSignaled, "FLAG_SOLICITED": flagSolicited, "FLAG_FENCE": flagFence, "FLAG_INLINE": flagInline,
 		"OP_DEVICES": opDevices, "OP_OPEN": opOpen, "OP_DESTROY": opDestroy, "OP_ALLOC_PD": opAllocPD, "OP_REG_MR": opRegMR,
-		"OP_CHANNEL":   opChannel,
+		"OP_REREG_MR": opReregMR, "OP_TIME": opTime, "OP_CHANNEL": opChannel,
 		"OP_CREATE_CQ": opCreateCQ, "OP_NOTIFY": opNotify, "OP_CREATE_SRQ": opCreateSRQ, "OP_MODIFY_SRQ": opModifySRQ,
 		"OP_CREATE_QP": opCreateQP,
 		"OP_MODIFY_QP": opModifyQP, "OP_QUERY_QP": opQueryQP, "OP_POST_SEND": opPostSend, "OP_POST_RECV": opPostRecv,

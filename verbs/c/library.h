@@ -117,12 +117,15 @@ struct pd {
 
 struct mr {
 	struct ibv_mr ibv;
+	uint64_t iova;
+	unsigned int access;
 };
 
 struct entry {
 	uint64_t id;
 	uint32_t status, opcode, length, immediate, qp, source, flags, none;
-	uint64_t more[3];
+	uint64_t time; /* virtual, in ns */
+	uint64_t more[2];
 };
 
 struct cq {
@@ -192,11 +195,16 @@ EXPORT int pausenet_refused(const char *what, const char *instead);
 void set_operations(struct verbs_context *v);
 void set_building(struct qp *q);
 
+/* drop_completions drops those of a queue pair that is reset, which the server has written all. */
+void drop_completions(struct ibv_cq *cq, uint32_t qp);
+
 int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc);
 int notify_cq(struct ibv_cq *cq, int solicited);
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input, struct ibv_device_attr_ex *attr, size_t size);
+int query_time(struct ibv_context *context, struct ibv_values_ex *values);
 int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size);
 struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);

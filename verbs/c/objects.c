@@ -49,30 +49,32 @@ int pausenet_refused(const char *what, const char *instead)
 	return EOPNOTSUPP;
 }
 
+/* region registers a region, or changes one, and returns an errno. */
+static int region(uint64_t op, struct mr *m, uint64_t reply[2])
+{
+	/* What is optional may be left out. Memory is never pinned, so all regions are on demand, and huge pages make no difference. */
+	m->access &= ~(unsigned int)(IBV_ACCESS_OPTIONAL_RANGE | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
+	if (m->access & (IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED))
+		return EOPNOTSUPP;
+	int error = CALL(connection_of(m->ibv.context), reply, reply ? 2 : 0, op, m->ibv.pd->handle, (uintptr_t)m->ibv.addr, m->ibv.length, m->iova, m->access,
+			 m->ibv.handle);
+	return error == EMEDIUMTYPE ? pausenet_refused("a memory region that is a file on a disk, FUSE or a network", "anonymous memory or tmpfs") : error;
+}
+
 EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
 {
 	uint64_t reply[2] = {0};
 	struct mr *m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
-	/* What is optional may be left out. */
-	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
-	int error = CALL(connection_of(pd->context), reply, 2, OP_REG_MR, pd->handle, (uintptr_t)address, length, iova, access);
-	if (error == EMEDIUMTYPE)
-		error = pausenet_refused("a memory region that is a file on a disk, FUSE or a network", "anonymous memory or tmpfs");
+	*m = (struct mr){.ibv = {.context = pd->context, .pd = pd, .addr = address, .length = length}, .iova = iova, .access = access};
+	int error = region(OP_REG_MR, m, reply);
 	if (error) {
 		free(m);
 		return fail(error);
 	}
-	m->ibv = (struct ibv_mr){
-		.context = pd->context,
-		.pd = pd,
-		.addr = address,
-		.length = length,
-		.handle = (uint32_t)reply[0],
-		.lkey = (uint32_t)reply[1],
-		.rkey = (uint32_t)reply[1],
-	};
+	m->ibv.handle = (uint32_t)reply[0];
+	m->ibv.lkey = m->ibv.rkey = (uint32_t)reply[1];
 	return &m->ibv;
 }
 
@@ -97,16 +99,35 @@ EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size
 	return fail(EOPNOTSUPP);
 }
 
+/* ibv_rereg_mr changes a region in place, under its keys, or leaves it as it was. */
 EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *address, size_t length, int access)
 {
-	(void)mr;
-	(void)flags;
+	struct mr all = *(struct mr *)mr;
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		all.ibv.pd = pd;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		all.ibv.addr = address;
+		all.ibv.length = length;
+		all.iova = (uintptr_t)address;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		all.access = (unsigned int)access;
+	errno = EINVAL;
+	if (!flags || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED || !all.ibv.pd || !all.ibv.addr || !all.ibv.length)
+		return IBV_REREG_MR_ERR_INPUT;
+	errno = region(OP_REREG_MR, &all, NULL);
+	if (errno)
+		return IBV_REREG_MR_ERR_CMD;
+	*(struct mr *)mr = all;
+	return 0;
+}
+
+/* advise_mr checks the ranges that a program will use, and needs to fetch nothing. */
+static int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *ranges, uint32_t count)
+{
 	(void)pd;
-	(void)address;
-	(void)length;
-	(void)access;
-	errno = EOPNOTSUPP;
-	return IBV_REREG_MR_ERR_INPUT;
+	(void)ranges;
+	return advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || count == 0 ? EINVAL : 0;
 }
 
 EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
@@ -161,7 +182,7 @@ struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_a
 	int file = -1;
 	if (attr->cqe < 1 || attr->cqe >= MAX_CQE || attr->comp_vector != 0)
 		return fail(EINVAL);
-	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
+	if (attr->wc_flags & ~(uint64_t)(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP))
 		return fail(EOPNOTSUPP);
 	struct cq *q = calloc(1, sizeof(*q));
 	if (!q)
@@ -214,6 +235,10 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
 
 EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
+	const uint8_t *ring = ((struct cq *)cq)->ring;
+	uint32_t waiting = __atomic_load_n((const uint32_t *)ring, __ATOMIC_ACQUIRE) - __atomic_load_n((const uint32_t *)(ring + RING_HEADER / 2), __ATOMIC_ACQUIRE);
+	if (cqe < 1 || (uint32_t)cqe < waiting)
+		return EINVAL;
 	return cqe <= cq->cqe ? 0 : EOPNOTSUPP;
 }
 
@@ -291,6 +316,11 @@ EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 	(void)event;
 }
 
+static void at_least_one(uint32_t *capacity)
+{
+	*capacity = *capacity ? *capacity : 1;
+}
+
 EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	uint64_t reply[1] = {0};
@@ -309,6 +339,7 @@ EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_att
 	s->ibv.srq_context = attr->srq_context;
 	s->ibv.pd = pd;
 	s->ibv.handle = (uint32_t)reply[0];
+	at_least_one(&attr->attr.max_sge);
 	s->attr = attr->attr;
 	pthread_mutex_init(&s->ibv.mutex, NULL);
 	pthread_cond_init(&s->ibv.cond, NULL);
@@ -354,7 +385,9 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 		return fail(pausenet_refused("a UC queue pair", "an RC queue pair"));
 	if (attr->qp_type != IBV_QPT_RC && !datagrams)
 		return fail(pausenet_refused("a queue pair that is neither RC nor UD", "either of these"));
-	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+	/* A datagram's multicast, which is refused, never comes back to its sender. */
+	uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	if (attr->comp_mask & ~known || (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags & ~(datagrams ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0U)))
 		return fail(EOPNOTSUPP);
 	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	if (extended && attr->send_ops_flags & ~(datagrams ? of_datagrams : operations))
@@ -366,8 +399,9 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	struct qp *q = calloc(1, sizeof(*q));
 	if (!q)
 		return NULL;
-	if (attr->cap.max_send_wr < 1)
-		attr->cap.max_send_wr = 1;
+	at_least_one(&attr->cap.max_send_wr);
+	at_least_one(&attr->cap.max_send_sge);
+	at_least_one(&attr->cap.max_recv_sge);
 	int error = CALL(connection_of(context), reply, 2, OP_CREATE_QP, attr->pd->handle, attr->send_cq->handle, attr->recv_cq->handle,
 			 attr->srq ? attr->srq->handle : 0, attr->cap.max_send_wr, attr->cap.max_recv_wr, attr->sq_sig_all, pausenet_know(&q->known),
 			 datagrams ? SERVICE_DATAGRAM : SERVICE_RELIABLE);
@@ -484,6 +518,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		return EINVAL;
 	struct ibv_qp_attr all = q->attr;
 	keep(&all, attr, mask);
+	all.qp_access_flags &= ~(unsigned int)(IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
 	int error = CALL(connection_of(qp->context), NULL, 0, OP_MODIFY_QP, qp->handle, mask & IBV_QP_STATE ? attr->qp_state : 255, (uint64_t)mask, all.qp_access_flags,
 			 peer, all.dest_qp_num, all.rq_psn, 128u << all.path_mtu, all.max_dest_rd_atomic, all.min_rnr_timer,
 			 all.sq_psn, all.max_rd_atomic, all.timeout, all.retry_cnt, all.rnr_retry, all.qkey, class);
@@ -491,6 +526,10 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		return explain(error, class);
 	if (mask & IBV_QP_STATE)
 		qp->state = attr->qp_state;
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
+		drop_completions(qp->send_cq, qp->qp_num);
+		drop_completions(qp->recv_cq, qp->qp_num);
+	}
 	all.qp_state = qp->state;
 	q->attr = all;
 	return 0;
@@ -611,11 +650,18 @@ EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_
 	return EOPNOTSUPP;
 }
 
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
+{
+	(void)context;
+	(void)attr;
+	return fail(pausenet_refused("an XRC domain", "RC queue pairs with a shared receive queue"));
+}
+
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	(void)pd;
 	(void)type;
-	return fail(EOPNOTSUPP);
+	return fail(pausenet_refused("a memory window", "a memory region of its own"));
 }
 
 static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
@@ -636,6 +682,10 @@ static int dealloc_mw(struct ibv_mw *mw)
 void set_operations(struct verbs_context *v)
 {
 	struct ibv_context_ops *o = &v->context.ops;
+	v->advise_mr = advise_mr;
+	v->open_xrcd = open_xrcd;
+	v->query_device_ex = query_device_ex;
+	v->query_rt_values = query_time;
 	o->alloc_mw = alloc_mw;
 	o->bind_mw = bind_mw;
 	o->dealloc_mw = dealloc_mw;

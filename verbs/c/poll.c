@@ -24,15 +24,37 @@ static void sleep_a_moment(struct page *p, uint32_t seen)
 	__atomic_sub_fetch(&p->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
+static struct entry *entry_at(struct cq *q, uint32_t at)
+{
+	return (struct entry *)(q->ring + RING_HEADER + (size_t)(at & (q->size - 1)) * RING_ENTRY);
+}
+
+/* A completion that drop_completions has dropped has this status. */
+enum { DROPPED = UINT32_MAX };
+
 /* take takes the next completion. The caller has the queue's lock. */
 static bool take(struct cq *q, struct entry *e)
 {
-	uint32_t *written = (uint32_t *)q->ring, *read = (uint32_t *)(q->ring + RING_HEADER / 2), at = *read;
-	if (__atomic_load_n(written, __ATOMIC_ACQUIRE) == at)
-		return false;
-	*e = *(struct entry *)(q->ring + RING_HEADER + (size_t)(at & (q->size - 1)) * RING_ENTRY);
-	__atomic_store_n(read, at + 1, __ATOMIC_RELEASE);
+	uint32_t *written = (uint32_t *)q->ring, *read = (uint32_t *)(q->ring + RING_HEADER / 2);
+	do {
+		uint32_t at = *read;
+		if (__atomic_load_n(written, __ATOMIC_ACQUIRE) == at)
+			return false;
+		*e = *entry_at(q, at);
+		__atomic_store_n(read, at + 1, __ATOMIC_RELEASE);
+	} while (e->status == (uint32_t)DROPPED);
 	return true;
+}
+
+void drop_completions(struct ibv_cq *cq, uint32_t qp)
+{
+	struct cq *q = (struct cq *)cq;
+	pthread_spin_lock(&q->lock);
+	uint32_t end = __atomic_load_n((uint32_t *)q->ring, __ATOMIC_ACQUIRE);
+	for (uint32_t at = *(uint32_t *)(q->ring + RING_HEADER / 2); at != end; at++)
+		if (entry_at(q, at)->qp == qp)
+			entry_at(q, at)->status = (uint32_t)DROPPED;
+	pthread_spin_unlock(&q->lock);
 }
 
 static unsigned int flags_of_entry(const struct entry *e)
@@ -165,6 +187,22 @@ static unsigned int read_flags(struct ibv_cq_ex *current)
 	return flags_of_entry(&((struct cq *)current)->now);
 }
 
+static uint64_t read_time(struct ibv_cq_ex *current)
+{
+	return ((struct cq *)current)->now.time;
+}
+
+/* query_time is the clock of completions: virtual time. */
+int query_time(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	uint64_t reply[1] = {0};
+	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
+		return EOPNOTSUPP;
+	int error = CALL(connection_of(context), reply, 1, OP_TIME);
+	values->raw_clock = (struct timespec){.tv_sec = (time_t)(reply[0] / 1000000000), .tv_nsec = (long)(reply[0] % 1000000000)};
+	return error;
+}
+
 void set_polling(struct cq *q)
 {
 	q->ibv.start_poll = start_poll;
@@ -179,5 +217,6 @@ void set_polling(struct cq *q)
 	q->ibv.read_wc_flags = read_flags;
 	q->ibv.read_slid = read_zero;
 	q->ibv.read_sl = read_level;
+	q->ibv.read_completion_ts = read_time;
 	q->ibv.read_dlid_path_bits = read_zero_byte;
 }

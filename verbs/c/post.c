@@ -78,7 +78,9 @@ static int put_work(struct list *l, const struct qp *q, const struct ibv_send_wr
 {
 	uint64_t *w = l->words + l->used, flags = flags_of(wr->send_flags), bytes = 0;
 	int op = work_of(wr->opcode);
-	if (op < 0 || wr->num_sge < 0 || wr->num_sge > MAX_SGE)
+	if (op < 0)
+		return EOPNOTSUPP;
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > q->attr.cap.max_send_sge)
 		return EINVAL;
 	bool atomic = op == WORK_COMPARE_SWAP || op == WORK_FETCH_ADD, datagram = q->ibv.qp_base.qp_type == IBV_QPT_UD;
 	if (datagram && (op > WORK_SEND_IMM || !wr->wr.ud.ah))
@@ -143,7 +145,7 @@ int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 	return 0;
 }
 
-static int post_receives(struct ibv_context *context, uint32_t handle, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int post_receives(struct ibv_context *context, uint32_t handle, uint32_t most, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct list l;
 	while (wr) {
@@ -154,7 +156,7 @@ static int post_receives(struct ibv_context *context, uint32_t handle, struct ib
 		l.count = 0;
 		bool wrong = false;
 		for (; wr && l.used + MOST_OF_WORK <= MESSAGE_WORDS; wr = wr->next) {
-			if (wr->num_sge < 0 || wr->num_sge > MAX_SGE) {
+			if (wr->num_sge < 0 || (uint32_t)wr->num_sge > most) {
 				wrong = true;
 				break;
 			}
@@ -182,12 +184,12 @@ static int post_receives(struct ibv_context *context, uint32_t handle, struct ib
 
 int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	return post_receives(qp->context, qp->handle, wr, bad);
+	return post_receives(qp->context, qp->handle, ((struct qp *)qp)->attr.cap.max_recv_sge, wr, bad);
 }
 
 int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	return post_receives(srq->context, srq->handle, wr, bad);
+	return post_receives(srq->context, srq->handle, ((struct srq *)srq)->attr.max_sge, wr, bad);
 }
 
 /* The calls below build a list between wr_start and wr_complete, or wr_abort. */
@@ -271,7 +273,7 @@ static void to_address(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t number,
 static void elements(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *sges)
 {
 	struct qp *q = (struct qp *)qp;
-	if (!q->failed && (count > MAX_SGE || q->last == 0))
+	if (!q->failed && (count > q->attr.cap.max_send_sge || q->last == 0))
 		q->failed = EINVAL;
 	if (q->failed)
 		return;

@@ -9,7 +9,7 @@
 #define SOCKET_NAME "pausenet-verbs"
 
 enum {
-	PROTOCOL_VERSION = 4,
+	PROTOCOL_VERSION = 5,
 	MESSAGE_WORDS = 8192, /* of a request, at most */
 	REPLY_WORDS = 64,
 	MAX_DEVICES = 8,
@@ -30,6 +30,8 @@ enum {
 	OP_DESTROY,       /* object */
 	OP_ALLOC_PD,      /* -> pd */
 	OP_REG_MR,        /* pd, address, length, address for peers, access -> mr, key */
+	OP_REREG_MR,      /* as OP_REG_MR, then mr: it changes that one, and keeps its key */
+	OP_TIME,          /* -> virtual time in ns: the clock of completions */
 	OP_CHANNEL,       /* -> channel + its events */
 	OP_CREATE_CQ,     /* entries, channel or 0, cookie -> cq, entries + ring */
 	OP_NOTIFY,        /* cq, solicited */
