@@ -75,8 +75,12 @@ func (s *Sender) timeOut(now vtime.Time) {
 		return
 	}
 	s.moved = now
-	if c := s.connection(); c == nil || c.messages.Expired(now) {
+	c, asked := s.connection(), s.asked
+	if c == nil || c.messages.Expired(now) {
 		s.goBack(now, true)
+		if c != nil { // its timer runs on, even if nothing can leave: while the link is down, or paused
+			s.asked = asked
+		}
 	}
 	s.controller.OnTimeout(now)
 }

@@ -3,7 +3,9 @@
 package live
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +13,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/vtime"
 )
 
 // compiled compiles test/verbs/calls.c against the machine's headers of libibverbs and librdmacm.
@@ -96,4 +101,110 @@ func declared(t *testing.T) map[string]bool {
 	}
 	delete(names, "ibv_static_providers") // of a static libibverbs
 	return names
+}
+
+// writer runs test/verbs/calls.c as a program that writes when it is told to, with a queue pair's timeout and retries.
+type writer struct {
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func startWriter(t *testing.T, f *Fabric, file string, timeout, retries int) *writer {
+	t.Helper()
+	cmd := rdma(t, file, fmt.Sprint(timeout), fmt.Sprint(retries))
+	in, toProgram, err := os.Pipe()
+	must(t, err)
+	fromProgram, out, err := os.Pipe()
+	must(t, err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr
+	go func() {
+		_ = f.Run("h1", cmd)
+		in.Close()
+		out.Close()
+	}()
+	w := &writer{toProgram, bufio.NewScanner(fromProgram)}
+	t.Cleanup(func() { toProgram.Close(); fromProgram.Close() })
+	w.expect(t, "ready")
+	return w
+}
+
+func (w *writer) expect(t *testing.T, want string) {
+	t.Helper()
+	if !w.out.Scan() || w.out.Text() != want {
+		t.Fatalf("the program printed %q, want %q", w.out.Text(), want)
+	}
+}
+
+// post makes the program post a write.
+func (w *writer) post(t *testing.T) {
+	t.Helper()
+	_, err := w.in.Write([]byte("\n"))
+	must(t, err)
+	w.expect(t, "posted")
+}
+
+// status returns the status of the write, the virtual times before and after it was posted, and that of its completion.
+func (w *writer) status(t *testing.T) (status int, before, after, completed vtime.Time) {
+	t.Helper()
+	var ns [3]int64
+	if !w.out.Scan() {
+		t.Fatal("the program has ended")
+	}
+	if _, err := fmt.Sscan(w.out.Text(), &status, &ns[0], &ns[1], &ns[2]); err != nil {
+		t.Fatalf("the program printed %q", w.out.Text())
+	}
+	of := func(ns int64) vtime.Time { return vtime.FromDuration(time.Duration(ns)) }
+	return status, of(ns[0]), of(ns[1]), of(ns[2])
+}
+
+// TestVerbsOutage has a program's link lose all frames for less time than its queue pair retries, and for more. The
+// first write completes after the outage. The second fails with IBV_WC_RETRY_EXC_ERR when each retry has waited for the
+// local ACK timeout, 4.096 us * 2^timeout (IBTA volume 1 section 9.9.2.1.2). Times are virtual, so load does not matter.
+func TestVerbsOutage(t *testing.T) {
+	t.Parallel()
+	file := compiled(t)
+	f := bringUp(t, "", "host.retransmit_timeout=500us")
+	defer down(t, f)
+	now := func() (at vtime.Time) {
+		must(t, f.Do(func(e *engine.Engine) error { at = e.Now(); return nil }))
+		return at
+	}
+	fault := func(state string) {
+		_, _, err := f.Fault([]string{"link", "h1", state})
+		must(t, err)
+	}
+	const retryExceeded = 12
+
+	// The queue pair would retry for 8 * 8.59 s; the host's own timeout retransmits earlier, and never gives up.
+	long := startWriter(t, f, file, 21, 7)
+	long.post(t)
+	if status, _, _, _ := long.status(t); status != 0 {
+		t.Fatalf("status %d before the outage", status)
+	}
+	fault("loss=100%")
+	long.post(t)
+	up := now()
+	fault("normal")
+	status, before, _, completed := long.status(t)
+	if status != 0 || before >= up || completed < up {
+		t.Errorf("a short outage: status %d, posted after %v, the outage ended after %v, completed at %v", status, before, up, completed)
+	}
+
+	const n, retries = 8, 3
+	budget := (retries + 1) * 4096 * vtime.Nanosecond << n
+	short := startWriter(t, f, file, n, retries)
+	fault("loss=100%")
+	short.post(t)
+	// The timer runs on while its own link is down, too, once a packet has left.
+	for sent := now() + 20*vtime.Microsecond; now() < sent; {
+		time.Sleep(time.Millisecond)
+	}
+	fault("down")
+	status, before, after, completed := short.status(t)
+	// The requester looks at its clock once per retransmission timeout of the host.
+	if late := budget + 500*vtime.Microsecond; status != retryExceeded || completed-before < budget || completed-after > late {
+		t.Errorf("a long outage: status %d, %v after it was posted at the latest and %v at the earliest, want %d, between %v and %v",
+			status, completed-after, completed-before, retryExceeded, budget, late)
+	}
+	t.Logf("given up %v to %v after it was posted; the standard's time is %v", completed-after, completed-before, budget)
 }

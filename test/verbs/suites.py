@@ -25,7 +25,7 @@ import time
 SERVER, CLIENT = "h2", "h1"
 ADDRESS = socket.gethostbyname(SERVER)
 LIMIT = 60  # seconds of wall-clock time of one program
-REFUSED = re.compile(r"pausenet: (.* is not (?:supported|lossless) here.*)|(doesn't support dm allocation)|Operation not supported|EOPNOTSUPP")
+REFUSED = re.compile(r"pausenet: (.* is not (?:supported|lossless) here.*)|(doesn't support dm allocation)|(Unsupported operation)|Operation not supported|EOPNOTSUPP")
 
 ports = iter(range(20000, 30000))
 
@@ -70,7 +70,7 @@ def reason(*outputs):
     for out in outputs:
         found = REFUSED.search(out)
         if found:
-            return "refused: " + (found.group(1) or found.group(2) or "EOPNOTSUPP")
+            return "refused: " + (found.group(1) or found.group(2) or found.group(3) or "EOPNOTSUPP")
     for out in outputs:
         lines = [l.strip() for l in out.splitlines() if l.strip() and not set(l.strip()) <= set("-= ")]
         wrong = [l for l in lines if re.search(r"fail|error|unable|couldn|can't|not |no end", l, re.I)]

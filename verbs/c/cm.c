@@ -351,7 +351,7 @@ EXPORT int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, in
 			*mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 			return 0;
 		}
-		attr->timeout = 14;
+		attr->timeout = id->timeout ? id->timeout : 14;
 		attr->retry_cnt = id->told.retry_count;
 		attr->rnr_retry = id->told.rnr_retry_count;
 		attr->sq_psn = 0;

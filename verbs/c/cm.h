@@ -15,6 +15,7 @@ struct id {
 	struct rdma_conn_param told;    /* by the other end: its QP number, resources, depth */
 	struct ibv_qp_init_attr *pairs; /* of rdma_create_ep: the queue pairs of requests; NULL: none are made */
 	uint8_t tos;                    /* of its queue pair's packets; 0: none was asked for */
+	uint8_t timeout;                /* of its queue pair: 4.096 us * 2^timeout; 0: 14 */
 	bool family_only;               /* RDMA_OPTION_ID_AFONLY */
 };
 

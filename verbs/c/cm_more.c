@@ -48,9 +48,14 @@ EXPORT int rdma_set_option(struct rdma_cm_id *cm, int level, int name, void *val
 		memcpy(&number, value, length);
 		id->family_only = number != 0;
 		return 0;
-	/* What concerns a socket of the kernel's, or packets of the connection manager, has nothing to concern here. */
-	case RDMA_OPTION_ID_REUSEADDR:
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		if (length != sizeof(id->timeout))
+			return result(EINVAL);
+		memcpy(&id->timeout, value, length);
+		id->timeout &= 31;
+		return 0;
+	/* What concerns a socket of the kernel's, has nothing to concern here. */
+	case RDMA_OPTION_ID_REUSEADDR:
 		return 0;
 	default:
 		return result(ENOSYS);
@@ -235,8 +240,7 @@ EXPORT int rdma_leave_multicast(struct rdma_cm_id *cm, struct sockaddr *address)
 EXPORT int rdma_set_local_ece(struct rdma_cm_id *cm, struct ibv_ece *ece)
 {
 	(void)cm;
-	(void)ece;
-	return result(EOPNOTSUPP);
+	return ece->vendor_id ? result(EOPNOTSUPP) : 0;
 }
 
 EXPORT int rdma_get_remote_ece(struct rdma_cm_id *cm, struct ibv_ece *ece)
