@@ -85,10 +85,10 @@ done >include/ns3/core-config.h
 compile "-std=c++11 -O1 -fpermissive -Iinclude" "${files[@]}" "$source/scratch/third.cc"
 g++ -o "$programs/hpcc_ns3" objects/*.o -lpthread
 
-# Modules likewise: all sources, less what needs other systems or libraries.
+# Modules likewise: all sources, less what needs other systems or libraries. Of mpi only the headers are needed.
 mkdir -p "$work/power/include/ns3"
 cd "$checkouts/ns3-datacenter/simulator/ns-3.39"
-cp -r --parents src/{core,network,bridge,stats,traffic-control,internet,point-to-point,applications} examples/PowerTCP "$work/power"
+cp -r --parents src/{core,network,bridge,stats,traffic-control,internet,point-to-point,applications,mpi} examples/PowerTCP "$work/power"
 cd "$work/power"
 find "$PWD/src" -name '*.h' ! -path '*/test/*' ! -path '*/examples/*' -exec ln -sf {} include/ns3/ \;
 for module in core internet applications; do
@@ -122,5 +122,8 @@ sed -i 's/^\thp.m_lastUpdateSeq = 0;/& memset(hp.hop, 0, sizeof(hp.hop)); prevRt
 sed -i 's/^RdmaEgressQueue::RdmaEgressQueue() {/& hostDequeueIndex = 0;/' src/point-to-point/model/qbb-net-device.cc
 # shellcheck disable=SC2046
 compile "-std=c++17 -O1 -DNS3_BUILD_PROFILE_OPTIMIZED -D__LINUX__ -Iinclude" $(find src -name '*.cc' | grep -v \
-	'/test/\|/examples/\|/bindings/\|win32\|cairo\|int64x64-double\|sqlite\|remote-channel\|example-as-test\|model/version.cc')
-g++ -std=c++17 -O1 -w -Iinclude -o "$programs/power_ns3" examples/PowerTCP/powertcp-evaluation-burst.cc objects/*.o -lpthread
+	'/mpi/\|/test/\|/examples/\|/bindings/\|win32\|cairo\|int64x64-double\|sqlite\|remote-channel\|example-as-test\|model/version.cc')
+# Objects initialise their static variables in this order: applications need core's.
+g++ -std=c++17 -O1 -w -Iinclude -o "$programs/power_ns3" \
+	objects/src_{core,stats,network,traffic-control,bridge,point-to-point,internet,applications}_*.o \
+	examples/PowerTCP/powertcp-evaluation-burst.cc -lpthread
