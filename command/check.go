@@ -108,9 +108,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 			if s.scenario == nil {
 				return badInput(fmt.Errorf("%s is a topology, but headroom is a setting of scenarios (name a scenario with this topology)", args[0]))
 			}
-			if controller == "" {
-				controller = s.scenario.Controllers[0]
-			}
+			controller = cmp.Or(controller, s.scenario.Controllers[0])
 			own, name, _, err := s.scenario.Under(controller)
 			if err != nil {
 				return badInput(err)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,9 +186,7 @@ func (f *countersFlags) ofScenario(ctx context.Context, name string) (*counters.
 		return nil, badInput(fmt.Errorf("%s is a topology, without traffic to count (name a scenario, or a run's folder)", name))
 	}
 	controller := f.controller
-	if controller == "" {
-		controller = s.scenario.Controllers[0]
-	}
+	controller = cmp.Or(controller, s.scenario.Controllers[0])
 	if err := scenario.Check(s.scenario, []string{controller}); err != nil {
 		return nil, badInput(err)
 	}

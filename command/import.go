@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -221,9 +222,7 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 		}
 	}
 	called := config.Name
-	if called == "" {
-		called = "sonic"
-	}
+	called = cmp.Or(called, "sonic")
 	text, notes = chosen.Scenario(filepath.Base(name), called, topology)
 	notes = append(append(notes, sonic.Others(groups, chosen)...), sonic.LeftOut(left)...)
 	s, err := scenario.Parse(filepath.Join(folder, "import.yaml"), []byte(text), nil)

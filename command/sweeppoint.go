@@ -152,8 +152,6 @@ func pointError(err error, complaints string) error {
 	if i := strings.Index(text, "\n\n"); i >= 0 && strings.Contains(text, "goroutine ") {
 		text = text[:i] // in a crash, only the message, not the stacks
 	}
-	if text == "" {
-		text = exit.String()
-	}
+	text = cmp.Or(text, exit.String())
 	return &exitError{exit.ExitCode(), errors.New(text)}
 }

@@ -34,18 +34,24 @@ how well the network predicts RTTs that its own predictions cause
 			return errors.New("no part given: choose lstm, pid, cells, features or loop")
 		},
 	}
-	c.AddCommand(newTrainLSTMCommand(), newTrainPIDCommand(), newTrainCellsCommand(), newTrainFeaturesCommand(),
-		newTrainLoopCommand())
+	for i := range trainParts {
+		c.AddCommand(trainParts[i].command())
+	}
 	return c
 }
 
-func newTrainLSTMCommand() *cobra.Command {
-	o := train.Options{Seed: 1, Rounds: train.Rounds, Batch: train.Batch, Passes: train.Passes}
-	var out string
-	c := &cobra.Command{
-		Use:   "lstm",
-		Short: "Train the network that predicts RTTs",
-		Long: `Train the network that predicts RTTs. lstm collects RTTs, one per round trip
+// trainPart describes a subcommand of train.
+type trainPart struct {
+	name, short, long, example string
+	file, content              string // the default file, and what it holds
+	flags                      func(*cobra.Command, *train.Options)
+	train                      func(context.Context, *train.Options) (training, error)
+}
+
+var trainParts = []trainPart{
+	{
+		name: "lstm", short: "Train the network that predicts RTTs",
+		long: `Train the network that predicts RTTs. lstm collects RTTs, one per round trip
 of each flow, from random incasts under TIMELY and under PID with its first
 gains. It draws 19058 pairs, the same number from each of four ranges of change,
 trains in rounds of 800 pairs to train and 200 to test, and tests the network
@@ -64,28 +70,102 @@ The thesis gives neither the optimiser nor the batch size: pausenet uses Adam,
 one pair per step. Nor does it give the number of --passes over a round's
 pairs. With --passes 1 the rounds look as in the thesis, but the error on
 other runs is 25 % to 75 % larger.`,
-		Example: `  pausenet train lstm --out lstm.json
+		example: `  pausenet train lstm --out lstm.json
   pausenet run incast --cc pid,lstm-pid --set cc.lstm-pid.weights=lstm.json
   pausenet train lstm --seed 2 --rounds 38 --passes 1 --out weights/`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runTraining(c, &o, out, "lstm.json", func(ctx context.Context) (training, error) {
-				r, err := train.LSTM(ctx, &o)
-				if err != nil {
-					return training{}, err
-				}
-				weights, err := r.Weights.Format()
-				return training{write: r.Write, drawings: r.Drawings, file: weights}, err
-			})
+		file: "lstm.json", content: "the weights",
+		flags: networkFlags,
+		train: func(ctx context.Context, o *train.Options) (training, error) {
+			r, err := train.LSTM(ctx, o)
+			if err != nil {
+				return training{}, err
+			}
+			weights, err := r.Weights.Format()
+			return training{write: r.Write, drawings: r.Drawings, file: weights}, err
 		},
+	},
+	{
+		name: "pid", short: "Train the gains of the PID controller",
+		long: `Run the thesis's incast (20 flows into one host) under PID while each flow
+trains its own gains: after every RTT, by the error that its last change of
+the rate caused. pid prints the gains during the training and at its end, next
+to the thesis's, and writes FILE, a drawing of the gains over the updates
+(figure 13).
+
+The training ends because its steps become smaller and smaller; it does not
+reach an optimum. Nothing in the incast is random.`,
+		example: `  pausenet train pid
+  pausenet train pid --rounds 3 --out gains.svg
+  pausenet run incast --cc pid --set cc.pid.kp=-0.361 --set cc.pid.kd=0.042`,
+		file: "pid-gains.svg", content: "the drawing",
+		flags: func(c *cobra.Command, o *train.Options) {
+			o.Rounds = train.GainsRounds
+			c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds,
+				"`number` of incasts in a row; each starts with the gains of the one before")
+			completeNothing(c, "rounds")
+		},
+		train: drawn(train.Gains),
+	},
+	{
+		name: "cells", short: "Train an LSTM, a GRU and a simple RNN on the same data",
+		long: `Train three kinds of network on the same pairs as "train lstm", each with 16
+units and a linear head, and print how well each predicts. The thesis chose
+the LSTM by this comparison. cells writes FILE, a drawing of error and loss
+per round. The other two networks have no congestion controller.`,
+		example: `  pausenet train cells
+  pausenet train cells --passes 1 --seed 2 --out cells.svg`,
+		file: "cells.svg", content: "the drawing",
+		flags: networkFlags,
+		train: drawn(train.Cells),
+	},
+	{
+		name: "features", short: "Show how RTTs change under HPCC, DCTCP, TIMELY and PID",
+		long: `Collect RTTs from random incasts and from the thesis's own, under HPCC, DCTCP,
+TIMELY and PID with its first gains. features prints the share of samples
+whose |K| is below some values, where K is the difference between an RTT and
+the smoothed RTT. It writes FILE, a drawing of the distributions (figure 8 of
+the thesis).`,
+		example: `  pausenet train features`,
+		file:    "features.svg", content: "the drawing",
+		flags: func(c *cobra.Command, o *train.Options) {
+			c.Flags().Var((*seedFlag)(&o.Seed), "seed", "random `seed` of the scenarios")
+			completeNothing(c, "seed")
+		},
+		train: drawn(train.Features),
+	},
+	{
+		name: "loop", short: "Show how well the network predicts RTTs that it causes",
+		long: `Run the thesis's incast under PID and under LSTM-PID, with targets of 5, 6 and
+7 us, and predict each RTT from the three before it with the built-in network.
+Under PID nothing acts on the predictions. Under LSTM-PID the rates do, which
+causes RTTs that the network was not trained on. loop prints the error of each
+and the mean RTT, and writes FILE, a drawing of predicted and measured RTTs.`,
+		example: `  pausenet train loop`,
+		file:    "loop.svg", content: "the drawing",
+		train: drawn(train.Loop),
+	},
+}
+
+// command returns the subcommand.
+func (p *trainPart) command() *cobra.Command {
+	o := train.Options{Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
+	var out string
+	c := &cobra.Command{
+		Use: p.name, Short: p.short, Long: p.long, Example: p.example, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return p.run(c, &o, out) },
 	}
-	networkFlags(c, &o)
-	trainFlags(c, &out, "lstm.json", "the weights")
+	if p.flags != nil {
+		p.flags(c, &o)
+	}
+	c.Flags().StringVar(&out, "out", p.file, "`file` for "+p.content+", or a folder for "+p.file)
+	c.Flags().String("plane", "wasm", "`plane` to run the pipelines on: kernel, wasm or auto; results are equal")
+	completeFlag(c, "plane", planes...)
 	return c
 }
 
 // networkFlags adds the flags for training a network.
 func networkFlags(c *cobra.Command, o *train.Options) {
+	o.Rounds, o.Batch, o.Passes = train.Rounds, train.Batch, train.Passes
 	flags := c.Flags()
 	flags.Var((*seedFlag)(&o.Seed), "seed", "random `seed` of scenarios, samples and initial weights")
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of rounds of 800 pairs to train and 200 to test")
@@ -94,137 +174,22 @@ func networkFlags(c *cobra.Command, o *train.Options) {
 	completeNothing(c, "seed", "rounds", "batch", "passes")
 }
 
-func newTrainCellsCommand() *cobra.Command {
-	o := train.Options{Seed: 1, Rounds: train.Rounds, Batch: train.Batch, Passes: train.Passes}
-	var out string
-	c := &cobra.Command{
-		Use:   "cells",
-		Short: "Train an LSTM, a GRU and a simple RNN on the same data",
-		Long: `Train three kinds of network on the same pairs as "train lstm", each with 16
-units and a linear head, and print how well each predicts. The thesis chose
-the LSTM by this comparison. cells writes FILE, a drawing of error and loss
-per round. The other two networks have no congestion controller.`,
-		Example: `  pausenet train cells
-  pausenet train cells --passes 1 --seed 2 --out cells.svg`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runTraining(c, &o, out, "cells.svg", func(ctx context.Context) (training, error) {
-				r, err := train.Cells(ctx, &o)
-				if err != nil {
-					return training{}, err
-				}
-				return drawn(r.Write, r.Drawings)
-			})
-		},
+// drawn returns a function that trains, and whose only output file is a drawing.
+func drawn[R interface {
+	Write(w io.Writer) error
+	Drawings() ([]train.Drawing, error)
+}](do func(context.Context, *train.Options) (R, error)) func(context.Context, *train.Options) (training, error) {
+	return func(ctx context.Context, o *train.Options) (training, error) {
+		r, err := do(ctx, o)
+		if err != nil {
+			return training{}, err
+		}
+		drawings, err := r.Drawings()
+		if err != nil {
+			return training{}, err
+		}
+		return training{write: r.Write, file: drawings[0].SVG}, nil
 	}
-	networkFlags(c, &o)
-	trainFlags(c, &out, "cells.svg", "the drawing")
-	return c
-}
-
-func newTrainFeaturesCommand() *cobra.Command {
-	o := train.Options{Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
-	var out string
-	c := &cobra.Command{
-		Use:   "features",
-		Short: "Show how RTTs change under HPCC, DCTCP, TIMELY and PID",
-		Long: `Collect RTTs from random incasts and from the thesis's own, under HPCC, DCTCP,
-TIMELY and PID with its first gains. features prints the share of samples
-whose |K| is below some values, where K is the difference between an RTT and
-the smoothed RTT. It writes FILE, a drawing of the distributions (figure 8 of
-the thesis).`,
-		Example: `  pausenet train features`,
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runTraining(c, &o, out, "features.svg", func(ctx context.Context) (training, error) {
-				r, err := train.Features(ctx, &o)
-				if err != nil {
-					return training{}, err
-				}
-				return drawn(r.Write, r.Drawings)
-			})
-		},
-	}
-	c.Flags().Var((*seedFlag)(&o.Seed), "seed", "random `seed` of the scenarios")
-	completeNothing(c, "seed")
-	trainFlags(c, &out, "features.svg", "the drawing")
-	return c
-}
-
-func newTrainLoopCommand() *cobra.Command {
-	o := train.Options{Seed: 1, Rounds: 1, Batch: 1, Passes: 1}
-	var out string
-	c := &cobra.Command{
-		Use:   "loop",
-		Short: "Show how well the network predicts RTTs that it causes",
-		Long: `Run the thesis's incast under PID and under LSTM-PID, with targets of 5, 6 and
-7 us, and predict each RTT from the three before it with the built-in network.
-Under PID nothing acts on the predictions. Under LSTM-PID the rates do, which
-causes RTTs that the network was not trained on. loop prints the error of each
-and the mean RTT, and writes FILE, a drawing of predicted and measured RTTs.`,
-		Example: `  pausenet train loop`,
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runTraining(c, &o, out, "loop.svg", func(ctx context.Context) (training, error) {
-				r, err := train.Loop(ctx, &o)
-				if err != nil {
-					return training{}, err
-				}
-				return drawn(r.Write, r.Drawings)
-			})
-		},
-	}
-	trainFlags(c, &out, "loop.svg", "the drawing")
-	return c
-}
-
-// drawn returns a training whose only output file is a drawing.
-func drawn(write func(io.Writer) error, drawings func() ([]train.Drawing, error)) (training, error) {
-	d, err := drawings()
-	if err != nil {
-		return training{}, err
-	}
-	return training{write: write, file: d[0].SVG}, nil
-}
-
-func newTrainPIDCommand() *cobra.Command {
-	o := train.Options{Seed: 1, Rounds: train.GainsRounds, Batch: 1, Passes: 1}
-	var out string
-	c := &cobra.Command{
-		Use:   "pid",
-		Short: "Train the gains of the PID controller",
-		Long: `Run the thesis's incast (20 flows into one host) under PID while each flow
-trains its own gains: after every RTT, by the error that its last change of
-the rate caused. pid prints the gains during the training and at its end, next
-to the thesis's, and writes FILE, a drawing of the gains over the updates
-(figure 13).
-
-The training ends because its steps become smaller and smaller; it does not
-reach an optimum. Nothing in the incast is random.`,
-		Example: `  pausenet train pid
-  pausenet train pid --rounds 3 --out gains.svg
-  pausenet run incast --cc pid --set cc.pid.kp=-0.361 --set cc.pid.kd=0.042`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runTraining(c, &o, out, "pid-gains.svg", func(ctx context.Context) (training, error) {
-				r, err := train.Gains(ctx, &o)
-				if err != nil {
-					return training{}, err
-				}
-				return drawn(r.Write, r.Drawings)
-			})
-		},
-	}
-	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "`number` of incasts in a row; each starts with the gains of the one before")
-	completeNothing(c, "rounds")
-	trainFlags(c, &out, "pid-gains.svg", "the drawing")
-	return c
-}
-
-func trainFlags(c *cobra.Command, out *string, file, content string) {
-	c.Flags().StringVar(out, "out", file, "`file` for "+content+", or a folder for "+file)
-	c.Flags().String("plane", "wasm", "`plane` to run the pipelines on: kernel, wasm or auto; results are equal")
-	completeFlag(c, "plane", planes...)
 }
 
 // training holds the results of a training.
@@ -234,11 +199,8 @@ type training struct {
 	drawings func() ([]train.Drawing, error) // drawings next to the file; nil for none
 }
 
-// runTraining trains, then prints and writes the result. out is the user's path; if it is a folder, name is the
-// file's name.
-func runTraining(c *cobra.Command, o *train.Options, out, name string,
-	do func(context.Context) (training, error),
-) error {
+// run trains, then prints and writes the result. out is the user's path, which may be a folder for the default file.
+func (p *trainPart) run(c *cobra.Command, o *train.Options, out string) error {
 	if err := notEmpty(c, "out"); err != nil {
 		return err
 	}
@@ -252,7 +214,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string,
 	o.Plane, o.Version = kernel.Opener(plane), version()
 	o.Progress = func(line string) { fmt.Fprintln(c.ErrOrStderr(), "pausenet: "+line) }
 	if info, err := os.Stat(out); err == nil && info.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) {
-		out = filepath.Join(out, name)
+		out = filepath.Join(out, p.file)
 	}
 	// Before the training, so that it does not run in vain.
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
@@ -260,7 +222,7 @@ func runTraining(c *cobra.Command, o *train.Options, out, name string,
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	result, err := do(ctx)
+	result, err := p.train(ctx, o)
 	var environment *runner.EnvironmentError
 	switch {
 	case errors.Is(err, context.Canceled):

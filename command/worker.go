@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,9 +166,7 @@ func (f *workerFlags) check(c *cobra.Command) error {
 		f.name, _ = os.Hostname() // without a name it is "worker"
 		f.name = strings.Trim(unsafeWorkerName.ReplaceAllString(f.name, "-"), "-_")
 		f.name = f.name[:min(len(f.name), 40)]
-		if f.name == "" {
-			f.name = "worker"
-		}
+		f.name = cmp.Or(f.name, "worker")
 	} else if !workerName().MatchString(f.name) {
 		return badInput(fmt.Errorf("--name %s: expected up to 40 letters, digits, _ and -", f.name))
 	}

@@ -1,6 +1,7 @@
 package controllerfile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -267,12 +268,8 @@ func Spec(name string, content []byte, p Program, meter *Meter) *cc.Spec {
 		Parameters: d.Parameters,
 		File:       &cc.File{Name: name, SHA256: hex.EncodeToString(sum[:]), Content: content, Warnings: d.Warnings},
 	}
-	if spec.Summary == "" {
-		spec.Summary = "from the file " + name
-	}
-	if spec.Source == "" {
-		spec.Source = "the file " + name
-	}
+	spec.Summary = cmp.Or(spec.Summary, "from the file "+name)
+	spec.Source = cmp.Or(spec.Source, "the file "+name)
 	type bound struct{ Bound }
 	common := &shared{handlers: d.Handlers, departure: d.Departure, file: name, meter: meter}
 	return cc.Define(spec, func(env cc.Env, set *cc.Settings) (*bound, error) {

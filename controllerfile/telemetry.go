@@ -1,6 +1,8 @@
 package controllerfile
 
 import (
+	"cmp"
+
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
@@ -122,8 +124,6 @@ func unwrapped(wrapped, last int64, earlier bool) int64 {
 
 // wrapsOnce reports whether a port's count of bytes wraps at most once in a time.
 func wrapsOnce(rate float64, elapsed vtime.Time) bool {
-	if rate == 0 {
-		rate = MostRate
-	}
+	rate = cmp.Or(rate, MostRate)
 	return rate*float64(elapsed)/8e12 < cc.INTTxWrap
 }

@@ -3,6 +3,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,15 +72,11 @@ func (o *Options) reading() scenario.Reading {
 }
 
 func run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
-	if o.Controller == "" {
-		o.Controller = s.Controllers[0]
-	}
+	o.Controller = cmp.Or(o.Controller, s.Controllers[0])
 	if o.Processors < 0 || o.Processors > partition.MaxWorkers {
 		return nil, fmt.Errorf("%d processors: 1 to %d, or 0 for all", o.Processors, partition.MaxWorkers)
 	}
-	if o.Seed == 0 {
-		o.Seed = s.Seed
-	}
+	o.Seed = cmp.Or(o.Seed, s.Seed)
 	names, err := s.ControllerNames([]string{o.Controller})
 	if err != nil {
 		return nil, err

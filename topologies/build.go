@@ -1,6 +1,7 @@
 package topologies
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 )
@@ -39,9 +40,7 @@ func (d *draft) plan() *Plan {
 		from := &d.links[i]
 		l := &p.Links[i]
 		l.Rate, l.Delay, l.Weight = from.rate, from.delay, max(from.weight, 1)
-		if from.mtu == 0 {
-			from.mtu = p.UsualInterfaceMTU()
-		}
+		from.mtu = cmp.Or(from.mtu, p.UsualInterfaceMTU())
 		p.InterfaceMTU = max(p.InterfaceMTU, from.mtu)
 		l.A, l.B = p.addPort(first[from.a], from.a, i, from.cable), p.addPort(first[from.b], from.b, i, from.cable)
 		p.Ports[l.A].Peer, p.Ports[l.B].Peer = l.B, l.A

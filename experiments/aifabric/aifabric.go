@@ -8,6 +8,7 @@
 package aifabric
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"path/filepath"
@@ -85,9 +86,7 @@ func New(o Options) (*Bench, error) {
 				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
 			}
 			controller := c.controller
-			if controller == "" {
-				controller = s.Controllers[0]
-			}
+			controller = cmp.Or(controller, s.Controllers[0])
 			if err := scenario.Check(s, []string{controller}, o.Seeds...); err != nil {
 				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
 			}

@@ -36,9 +36,7 @@ type Setup struct {
 
 // NewSetup returns a scenario, read with Reading.Setup, under the named controller, or the scenario's first.
 func NewSetup(s *scenario.Scenario, controller string) (*Setup, error) {
-	if controller == "" {
-		controller = s.Controllers[0]
-	}
+	controller = cmp.Or(controller, s.Controllers[0])
 	own, name, spec, err := s.Under(controller)
 	if err != nil {
 		return nil, err

@@ -96,9 +96,7 @@ func (p *topPort) idle() bool {
 func (t *Top) Write(w io.Writer, lines int) {
 	c := &t.now.Clock
 	name := t.now.Fabric
-	if name == "" {
-		name = "fabric"
-	}
+	name = cmp.Or(name, "fabric")
 	fmt.Fprintf(w, "%s: virtual time %v, slow-down %s; event latency %v (p50), %v (p99); busy %s; %d flows open\n", name,
 		virtualNS(c.VirtualNS),
 		c.slowdown(), virtualNS(c.LatenessP50NS), virtualNS(c.LatenessP99NS), percent(c.Busy), t.now.OpenFlows)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -123,9 +124,7 @@ func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.PortID) (do,
 		return func() error { return e.SetReceiver(nic, &f.Receiver) }, func() error { return e.SetReceiver(nic, nil) }
 	case settings.FaultPause:
 		interval := f.Interval
-		if interval == 0 {
-			interval = wire.PauseTime(wire.PauseMax, e.Wire(int(id)).Rate) / 2
-		}
+		interval = cmp.Or(interval, wire.PauseTime(wire.PauseMax, e.Wire(int(id)).Rate)/2)
 		return func() error { return e.InjectPFCStorm(nic, f.Priorities, interval) },
 			func() error { return e.InjectPFCStorm(nic, 0, 0) }
 	}

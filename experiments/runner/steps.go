@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -41,9 +42,7 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 			c := engine.OperationConfig{Host: w.Hosts[o.Rank], Kind: engine.OperationKind(o.Kind), Duration: o.Duration}
 			if o.Unit > 0 { // workloads share none
 				of := [2]int{i, int(o.Unit)}
-				if units[of] == 0 {
-					units[of] = len(units) + 1
-				}
+				units[of] = cmp.Or(units[of], len(units)+1)
 				c.Unit = units[of]
 			}
 			e.AddOperation(c, after...)

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -167,9 +168,7 @@ func (r *Reference) read(m *yamlspec.Mapping, q Quantity) {
 		default:
 			v.Float(&r.Level)
 		}
-		if r.Label == "" {
-			r.Label = v.Raw()
-		}
+		r.Label = cmp.Or(r.Label, v.Raw())
 		return
 	}
 	setting, _ := parseReference(v.Raw())

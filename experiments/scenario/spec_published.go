@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -156,9 +157,7 @@ func (d *decoder) checkRow(row *yamlspec.Value, r *measure.PublishedRow, at func
 	default:
 		unit.Choice(&r.Unit, names...)
 	}
-	if r.Label == "" {
-		r.Label = r.Name(known)
-	}
+	r.Label = cmp.Or(r.Label, r.Name(known))
 	return true
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -28,9 +29,7 @@ func refuseQuickSetting(root *yamlspec.Value, setting string) bool {
 	if word != "quick" {
 		return false
 	}
-	if rest == "" {
-		rest = "path"
-	}
+	rest = cmp.Or(rest, "path")
 	root.Report().Parse(yamlspec.SettingName, []byte(setting)).Errorf(
 		"quick holds the changes of --quick, which apply before --set: set the place itself, as --set %s=%s", rest, value)
 	return true

@@ -274,9 +274,7 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		v.Errorf("a series needs one of queue, ingress, pause, ce, ue, state (of a port), goodput or rate (of a flow's tag)")
 		return s, false
 	}
-	if s.Label == "" {
-		s.Label = fmt.Sprintf("%s %s", s.Quantity, subject.Raw())
-	}
+	s.Label = cmp.Or(s.Label, fmt.Sprintf("%s %s", s.Quantity, subject.Raw()))
 	switch {
 	case s.Quantity == Throughput || s.Quantity == SendingRate:
 		ok = subject.String(&s.Tag) && d.checkTag(s.Tag, subject)

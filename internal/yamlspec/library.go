@@ -2,6 +2,7 @@ package yamlspec
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"path"
@@ -39,9 +40,7 @@ func (l Library) Source(name string) ([]byte, error) {
 	data, err := l.Files.ReadFile(path.Join(l.Folder, name+".yaml"))
 	if err != nil {
 		hint := Suggest(name, l.Names())
-		if hint == "" {
-			hint = ": pausenet list prints the names; write a file's name with .yaml"
-		}
+		hint = cmp.Or(hint, ": pausenet list prints the names; write a file's name with .yaml")
 		return nil, fmt.Errorf("no built-in %s %q%s", l.Kind, name, hint)
 	}
 	if bytes.HasPrefix(data, []byte(editorLine)) {

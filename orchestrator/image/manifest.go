@@ -3,6 +3,7 @@
 package image
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -294,8 +295,6 @@ func withConfig(text []byte, layers []string, path string) (*manifest, error) {
 		Env: c.Config.Env, Folder: c.Config.WorkingDir, User: user,
 		Command: slices.Concat(c.Config.Entrypoint, c.Config.Cmd),
 	}
-	if m.config.Folder == "" {
-		m.config.Folder = "/"
-	}
+	m.config.Folder = cmp.Or(m.config.Folder, "/")
 	return m, nil
 }

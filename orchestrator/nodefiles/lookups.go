@@ -3,6 +3,7 @@
 package nodefiles
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"strings"
@@ -18,9 +19,7 @@ const maxLookups = 1 << 16
 // put another service first, such as systemd-resolved. It knows the machine's names, and answers for a node's name that
 // there is no such host. ok is false if the file needs no change, or does not exist.
 func Lookups(folder string) (text string, ok bool) {
-	if folder == "" {
-		folder = "/"
-	}
+	folder = cmp.Or(folder, "/")
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return "", false

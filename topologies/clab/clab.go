@@ -3,6 +3,7 @@
 package clab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -390,9 +391,7 @@ func (c *converter) written(n *node, folder string) written {
 			s.Mapping().All(func(key, _ *yamlspec.Value) {
 				if k := key.Raw(); !slices.Contains(known, k) {
 					why := remedies[k]
-					if why == "" {
-						why = "it has no meaning here, so remove it"
-					}
+					why = cmp.Or(why, "it has no meaning here, so remove it")
 					c.note(n.name, "%s: %s", k, why)
 				}
 			})

@@ -148,9 +148,7 @@ func (m *model) run(share func(), until float64) {
 
 func (m *model) begin(flow int) {
 	f := &fluid{flow: flow, left: float64(m.flows[flow].Work), path: m.paths[flow]}
-	if f.left == 0 {
-		f.left = math.Inf(1)
-	}
+	f.left = cmp.Or(f.left, math.Inf(1))
 	m.active = append(m.active, f)
 }
 

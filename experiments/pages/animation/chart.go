@@ -1,6 +1,7 @@
 package animation
 
 import (
+	"cmp"
 	"math"
 	"sort"
 
@@ -44,9 +45,7 @@ func (c *chart) place(s *scene, left, top float64) {
 			}
 		}
 	}
-	if c.most == 0 {
-		c.most = 1
-	}
+	c.most = cmp.Or(c.most, 1)
 	c.most *= 1.06
 }
 

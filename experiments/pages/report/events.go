@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -132,9 +133,7 @@ func latest(runs []Run) (at int64) {
 func eventRows(run *Run, unit measure) []row {
 	var rows []row
 	for i, e := range run.Events {
-		if e.Position == "" {
-			e.Position = "the whole fabric"
-		}
+		e.Position = cmp.Or(e.Position, "the whole fabric")
 		rows = append(rows, row{
 			Label: fmt.Sprintf("%d. %s", i+1, unit.named(strconv.FormatFloat(float64(e.Time)/unit.div, 'f', -1, 64))),
 			Cells: []cell{{Text: e.Name, Bar: -1}, {Text: e.Position, Bar: -1}, {Text: withUnits(e.Detail), Bar: -1, Words: true}},

@@ -97,9 +97,7 @@ func figureName(title string, taken map[string]bool) string {
 	title = strings.ReplaceAll(strings.ToLower(title), "%", "percent")
 	base := strings.Trim(noName.ReplaceAllString(title, "-"), "-.")
 	base = strings.Trim(base[:min(len(base), longestFile)], "-.")
-	if base == "" {
-		base = "figure"
-	}
+	base = cmp.Or(base, "figure")
 	name := base
 	for n := 2; taken[name]; n++ {
 		name = fmt.Sprintf("%s-%d", base, n)

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"strconv"
@@ -97,9 +98,7 @@ func (c *chart) room() room {
 // xName returns the title of the x axis: its quantity and its unit.
 func (c *chart) xName() string {
 	name := c.xTitle
-	if name == "" {
-		name = "time"
-	}
+	name = cmp.Or(name, "time")
 	if c.x.in.name == "" {
 		return name
 	}

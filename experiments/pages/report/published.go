@@ -1,6 +1,9 @@
 package report
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // publishedAbreast limits the controllers side by side in a table of published values, with three columns each.
 const publishedAbreast = 4
@@ -28,9 +31,7 @@ func publishedTables(r *Report) []table {
 				out := row{Label: of.Label, Unit: of.Unit}
 				for _, c := range of.Cells[from : from+len(part)] {
 					for _, text := range []string{c.Published, c.Measured, c.Difference} {
-						if text == "" {
-							text = "–"
-						}
+						text = cmp.Or(text, "–")
 						out.Cells = append(out.Cells, cell{Text: text, Bar: -1})
 					}
 				}

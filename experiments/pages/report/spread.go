@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -67,9 +68,7 @@ func spreadTable(r *Report) []table {
 
 // words returns a cell of text, which may take several lines.
 func words(text string) cell {
-	if text == "" {
-		text = digits(math.NaN())
-	}
+	text = cmp.Or(text, digits(math.NaN()))
 	return cell{Text: text, Bar: -1, Words: true}
 }
 

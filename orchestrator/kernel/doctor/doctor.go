@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -83,9 +84,7 @@ func check(name string, probe func() (string, error)) Check {
 		return Check{Name: name, Status: CheckFine, Found: found}
 	}
 	c := Check{Name: name, Status: CheckMissing, Found: firstLine(err), Remedy: kernel.Remedy(err)}
-	if c.Remedy == "" {
-		c.Remedy = "unknown error: please report it with the whole output of pausenet doctor"
-	}
+	c.Remedy = cmp.Or(c.Remedy, "unknown error: please report it with the whole output of pausenet doctor")
 	return c
 }
 
