@@ -59,7 +59,8 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 	}
 	flags := c.Flags()
 	flags.BoolVar(&f.Quick, "quick", false, "run fewer cases and shorter runs")
-	flags.StringVar(&f.Topology, "topology", "", "run the tests that work on any topology on this one: `name` of a built-in, or a file")
+	flags.StringVar(&f.Topology, "topology", "",
+		"run the tests that work on any topology on this one: `name` of a built-in, or a file")
 	setFlag(c, &f.Sets)
 	flags.Var((*seedFlag)(&f.Seed), "seed", "random `seed` (default: the scenarios')")
 	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5: rows show means, 95 % "+

@@ -63,7 +63,8 @@ are warnings: numbers without a unit, rates and windows below a packet.`,
 					continue
 				}
 				writeWarnings(c.ErrOrStderr(), name, warnings)
-				fmt.Fprintf(c.OutOrStdout(), "%s is valid: tested with %d random histories of a flow on each of %d paths; requires of switches: %v\n",
+				fmt.Fprintf(c.OutOrStdout(),
+					"%s is valid: tested with %d random histories of a flow on each of %d paths; requires of switches: %v\n",
 					name, controllerfile.Histories, len(controllerfile.Paths), spec.Needs)
 			}
 			return badInput(errors.Join(errs...))
@@ -91,7 +92,8 @@ explain each part. Existing files are not overwritten.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&language, "lang", controllerfile.Languages()[0], "`language`: "+strings.Join(controllerfile.Languages(), ", "))
+	c.Flags().StringVar(&language, "lang", controllerfile.Languages()[0],
+		"`language`: "+strings.Join(controllerfile.Languages(), ", "))
 	completeFlag(c, "lang", controllerfile.Languages()...)
 	return c
 }

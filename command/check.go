@@ -106,7 +106,8 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 				return err
 			}
 			if s.scenario == nil {
-				return badInput(fmt.Errorf("%s is a topology, but headroom is a setting of scenarios (name a scenario with this topology)", args[0]))
+				return badInput(fmt.Errorf("%s is a topology, but headroom is a setting of scenarios (name a scenario with "+
+					"this topology)", args[0]))
 			}
 			controller = cmp.Or(controller, s.scenario.Controllers[0])
 			own, name, _, err := s.scenario.Under(controller)
@@ -139,8 +140,10 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 		},
 	}
 	setFlag(c, &sets)
-	c.Flags().StringVar(&controller, "cc", "", "congestion controller or variant to check, by `name` (default: the scenario's first)")
-	c.Flags().StringVar(&response, "response", "0s", "`time` that hardware takes to send and obey PAUSE, both ends together")
+	c.Flags().StringVar(&controller, "cc", "",
+		"congestion controller or variant to check, by `name` (default: the scenario's first)")
+	c.Flags().StringVar(&response, "response", "0s",
+		"`time` that hardware takes to send and obey PAUSE, both ends together")
 	c.Flags().BoolVar(&arithmetic, "no-run", false, "skip the run and only do the arithmetic")
 	completeController(c, controllerWords)
 	completeNothing(c, "response")

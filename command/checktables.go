@@ -34,11 +34,13 @@ var (
 // add adds the options to the command.
 func (f *tablesFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringArrayVar(&f.globs, "lookup", nil, "check SONiC's tables instead of a scenario: `files` pg_profile_lookup.ini, "+
-		"patterns, or folders with such files")
+	flags.StringArrayVar(&f.globs, "lookup", nil,
+		"check SONiC's tables instead of a scenario: `files` pg_profile_lookup.ini, "+
+			"patterns, or folders with such files")
 	flags.IntVar(&f.assume.MTU, "mtu", 9100, "with --lookup, the longest packet on the port, in `bytes`")
 	flags.IntVar(&f.assume.LosslessMTU, "lossless-mtu", 1024, "with --lookup, the payload of lossless packets, in `bytes`")
-	flags.StringVar(&f.cell, "cell", "0B", "with --lookup, the `size` of the ASIC's cells, such as 254B (default: count bytes)")
+	flags.StringVar(&f.cell, "cell", "0B",
+		"with --lookup, the `size` of the ASIC's cells, such as 254B (default: count bytes)")
 	flags.BoolVar(&f.run, "run", false, "with --lookup, run the worst incast for the rows")
 	completeNothing(c, "mtu", "lossless-mtu", "cell")
 }
@@ -93,8 +95,11 @@ func (f *tablesFlags) check(c *cobra.Command, more []string, response, format st
 		return written
 	}
 	if err != nil || !v.Holds {
-		return &exitError{exitVerdict, fmt.Errorf("%d of %d rows are not proved, or less than rows for shorter cables or lower rates",
-			v.Rows-v.Sound, v.Rows)}
+		return &exitError{
+			exitVerdict,
+			fmt.Errorf("%d of %d rows are not proved, or less than rows for shorter cables or lower rates",
+				v.Rows-v.Sound, v.Rows),
+		}
 	}
 	return nil
 }
@@ -125,7 +130,8 @@ func readTables(names []string) (tables []*headroom.Table, err error) {
 			}
 		}
 		if len(matches) == 0 {
-			return nil, fmt.Errorf("--lookup %s: no such file (name a %s, a pattern, or a folder with such files)", name, lookupName)
+			return nil, fmt.Errorf("--lookup %s: no such file (name a %s, a pattern, or a folder with such files)", name,
+				lookupName)
 		}
 		for _, path := range matches {
 			data, err := files.Input(path, sonicFile)
@@ -281,11 +287,14 @@ func (v *tablesView) write(w io.Writer) error {
 		writeColumnsWithin(w, append([][]string{head}, v.all...), 2, 0)
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "assumed: packets of %d B at most, lossless ones with %d B of payload, cells of %v, response %s, 5 ns per metre\n",
+	fmt.Fprintf(w,
+		"assumed: packets of %d B at most, lossless ones with %d B of payload, cells of %v, response %s, 5 ns per metre\n",
 		v.MTU, v.LosslessMTU, units.Bytes(v.Cell), v.Response)
-	fmt.Fprintf(w, "%d rows of %d tables (%d files): %d proved, %d not proved, %d refuted (%d have less than the cable holds)\n",
+	fmt.Fprintf(w,
+		"%d rows of %d tables (%d files): %d proved, %d not proved, %d refuted (%d have less than the cable holds)\n",
 		v.Rows, v.Tables, v.Files, v.Proved, v.NotProved, v.Refuted, v.BelowCable)
-	_, err := fmt.Fprintf(w, "%d rows are inverted: %d pairs with less for a longer cable, %d with less for a higher rate\n",
+	_, err := fmt.Fprintf(w,
+		"%d rows are inverted: %d pairs with less for a longer cable, %d with less for a higher rate\n",
 		v.Inverted, v.Pairs, v.RatePairs)
 	return err
 }

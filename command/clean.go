@@ -110,7 +110,8 @@ func writeCleaned(w io.Writer, all []cleaned, dryRun bool) {
 			fmt.Fprintf(w, "  %s: %s\n", removed, path)
 		}
 		for _, p := range l.Bystanders {
-			fmt.Fprintf(w, "  kept: process %d (%s) uses it from outside, or runs this command; end that process to free the namespace\n",
+			fmt.Fprintf(w,
+				"  kept: process %d (%s) uses it from outside, or runs this command; end that process to free the namespace\n",
 				p.Pid, p.Command)
 		}
 		if l.Error != "" {

@@ -65,11 +65,13 @@ against a fabric.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.node, "node", "", "only this `node`")
-	flags.StringVar(&f.controller, "cc", "", "congestion controller or variant of a scenario, by `name` (default: its first)")
+	flags.StringVar(&f.controller, "cc", "",
+		"congestion controller or variant of a scenario, by `name` (default: its first)")
 	flags.StringVar(&f.fabric, "fabric", "", "`name` of the live fabric (default: the only one that is up)")
 	setFlag(c, &f.sets)
 	flags.StringVar(&f.out, "dump", "", "write a file for each node and format to this `folder`")
-	flags.StringVar(&f.redis, "redis", "", "serve COUNTERS_DB of a switch (--node) at this `address`, such as 127.0.0.1:6379")
+	flags.StringVar(&f.redis, "redis", "",
+		"serve COUNTERS_DB of a switch (--node) at this `address`, such as 127.0.0.1:6379")
 	completeController(c, controllerWords)
 	completeFolder(c, "dump")
 	completeNothing(c, "node")
@@ -104,7 +106,8 @@ func (f *countersFlags) run(c *cobra.Command, args []string) error {
 	if f.node != "" {
 		n := fabric.Node(f.node)
 		if n == nil {
-			return badInput(fmt.Errorf("--node %s: no such node in %s (its nodes: %s)", f.node, fabric.Name, scenario.Few(countedNodes(fabric))))
+			return badInput(fmt.Errorf("--node %s: no such node in %s (its nodes: %s)", f.node, fabric.Name,
+				scenario.Few(countedNodes(fabric))))
 		}
 		fabric.Nodes = []*counters.Node{n}
 	}
@@ -130,7 +133,8 @@ func countedNodes(fabric *counters.Fabric) (names []string) {
 func (f *countersFlags) source(c *cobra.Command, args []string) (*taker, error) {
 	if len(args) == 0 {
 		if c.Flags().Changed("cc") || c.Flags().Changed("set") {
-			return nil, badInput(errors.New("--cc and --set are for a scenario: name it (without a name, counters reads a live fabric)"))
+			return nil, badInput(
+				errors.New("--cc and --set are for a scenario: name it (without a name, counters reads a live fabric)"))
 		}
 		return liveCounters(f.fabric)
 	}
@@ -161,8 +165,9 @@ func (f *countersFlags) ofRun(c *cobra.Command, ctx context.Context, folder stri
 		return nil, badInput(err)
 	}
 	if len(locations) > 1 {
-		return nil, badInput(&rundir.FileError{Path: folder, Err: fmt.Errorf("it has %d runs: name one, such as %s", len(locations),
-			locations[0].Path())})
+		return nil, badInput(
+			&rundir.FileError{Path: folder, Err: fmt.Errorf("it has %d runs: name one, such as %s", len(locations),
+				locations[0].Path())})
 	}
 	r, err := readRecorded(locations[0])
 	if err != nil {
@@ -170,8 +175,11 @@ func (f *countersFlags) ofRun(c *cobra.Command, ctx context.Context, folder stri
 	}
 	fabric, fingerprint, err := runCounters(ctx, r.scenario, r.manifest.Controller, r.manifest.Seed)
 	if err == nil && fingerprint != r.manifest.Fingerprint {
-		err = &exitError{exitVerdict, fmt.Errorf("%s: the repeated run has the fingerprint %s, not %s: pausenet %s made the run, this is %s",
-			folder, short(fingerprint), short(r.manifest.Fingerprint), r.manifest.Version, version())}
+		err = &exitError{
+			exitVerdict,
+			fmt.Errorf("%s: the repeated run has the fingerprint %s, not %s: pausenet %s made the run, this is %s",
+				folder, short(fingerprint), short(r.manifest.Fingerprint), r.manifest.Version, version()),
+		}
 	}
 	return fabric, err
 }
@@ -183,7 +191,8 @@ func (f *countersFlags) ofScenario(ctx context.Context, name string) (*counters.
 		return nil, err
 	}
 	if s.scenario == nil {
-		return nil, badInput(fmt.Errorf("%s is a topology, without traffic to count (name a scenario, or a run's folder)", name))
+		return nil, badInput(
+			fmt.Errorf("%s is a topology, without traffic to count (name a scenario, or a run's folder)", name))
 	}
 	controller := f.controller
 	controller = cmp.Or(controller, s.scenario.Controllers[0])
@@ -261,7 +270,8 @@ func dumpCounters(out io.Writer, folder string, fabric *counters.Fabric) error {
 // serve serves a switch's COUNTERS_DB until a signal.
 func (f *countersFlags) serve(c *cobra.Command, fabric *counters.Fabric, source *taker) error {
 	if f.node == "" {
-		return badInput(fmt.Errorf("--redis serves one switch: name it with --node (nodes: %s)", scenario.Few(countedNodes(fabric))))
+		return badInput(
+			fmt.Errorf("--redis serves one switch: name it with --node (nodes: %s)", scenario.Few(countedNodes(fabric))))
 	}
 	if fabric.Node(f.node).Host {
 		return badInput(fmt.Errorf("--redis serves a switch, and %s is a host: name another --node", f.node))

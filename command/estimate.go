@@ -33,7 +33,10 @@ drain: true ends when its flows do, and then ports.csv is smaller.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := scenario.Reading{Memory: machine.AvailableMemory(), Quick: quick, Sets: sets, Controllers: controllers}.Load(args[0])
+			s, err := scenario.Reading{
+				Memory: machine.AvailableMemory(), Quick: quick, Sets: sets,
+				Controllers: controllers,
+			}.Load(args[0])
 			if err != nil {
 				return badInput(err)
 			}

@@ -73,8 +73,8 @@ a test of an RDMA program is one line of a CI job. It needs no root.`,
 	return c
 }
 
-// upFor brings a fabric up in a process of its own, which ends with this one, even if this one is killed. end ends it: it
-// prints the fabric's verdict, and returns err, or else the error of a failed verdict.
+// upFor brings a fabric up in a process of its own, which ends with this one, even if this one is killed. end ends it:
+// it prints the fabric's verdict, and returns err, or else the error of a failed verdict.
 func upFor(c *cobra.Command, name, subject string) (end func(err error) error, err error) {
 	path, err := os.Executable()
 	if err != nil {

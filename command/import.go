@@ -102,8 +102,10 @@ simulator's format.`,
 	c.Flags().StringVar(&h.CC, "cc", "dcqcn", "congestion `controller` of run.py, which decides marking and whether "+
 		"paused hosts send ACKs: "+strings.Join(scenario.HPCCControls(), ", "))
 	completeController(c, func([]string) []string { return scenario.HPCCControls() })
-	c.Flags().StringVar(&h.CDF, "cdf", "", "`file` with a size distribution, such as traffic_gen/WebSearch_distribution.txt")
-	c.Flags().StringVar(&load, "load", "0.3", "with --cdf, the offered load as a `share` of the hosts' bandwidth, such as 0.3 or 30%")
+	c.Flags().StringVar(&h.CDF, "cdf", "",
+		"`file` with a size distribution, such as traffic_gen/WebSearch_distribution.txt")
+	c.Flags().StringVar(&load, "load", "0.3",
+		"with --cdf, the offered load as a `share` of the hosts' bandwidth, such as 0.3 or 30%")
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf, the virtual `time` in which flows arrive")
 	completeNothing(c, "load", "time")
 	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
@@ -159,8 +161,10 @@ names the platform's pg_profile_lookup.ini.`,
 		},
 	}
 	c.Flags().StringVar(&lookup, "lookup", "", "the platform's pg_profile_lookup.ini `file`")
-	c.Flags().StringVar(&topology, "topology", "", "apply the settings to the switches of this topology, a built-in's `name` or a file")
-	c.Flags().StringVar(&port, "port", "", "import the ports with the same settings as this `port` (default: the largest group)")
+	c.Flags().StringVar(&topology, "topology", "",
+		"apply the settings to the switches of this topology, a built-in's `name` or a file")
+	c.Flags().StringVar(&port, "port", "",
+		"import the ports with the same settings as this `port` (default: the largest group)")
 	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
 	completeNothing(c, "port")
 	return c

@@ -65,7 +65,8 @@ func modelTools() []mcpserver.Tool {
 		{
 			Command: "compare", Arguments: []mcpserver.Argument{side, other, optional}, Files: true,
 			Flags: []string{"seeds", "metrics", "margin", "all", "cc", "set", "quick"}, Always: []string{"--no-programs"},
-			About: "Each seed is a pair of runs. An exit code of 1 says that a is significantly worse in a measure. Docs page: compare.",
+			About: "Each seed is a pair of runs. An exit code of 1 says that a is significantly worse in a measure. " +
+				"Docs page: compare.",
 		},
 		{
 			Command: "search", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true, Flags: []string{"cc", "objective"},

@@ -66,7 +66,8 @@ func checkProcessors(c *cobra.Command, planeName string) error {
 	case err != nil || n < 1 || n > partition.MaxWorkers:
 		return badInput(fmt.Errorf("--processors %s: expected 1 to %d", flag.Value, partition.MaxWorkers))
 	case n > 1 && planeName == plane.Kernel:
-		return badInput(fmt.Errorf("--processors %d: the kernel plane uses one processor (leave the flag out, or use --plane wasm)", n))
+		return badInput(
+			fmt.Errorf("--processors %d: the kernel plane uses one processor (leave the flag out, or use --plane wasm)", n))
 	}
 	return nil
 }

@@ -37,8 +37,9 @@ to that of the first run.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.output, "out", "", "`file` for the page (default: report.html in each scenario's folder, or comparison.html next "+
-		"to the first folder compared)")
+	flags.StringVar(&f.output, "out", "",
+		"`file` for the page (default: report.html in each scenario's folder, or comparison.html next "+
+			"to the first folder compared)")
 	figuresFlag(c, &f.figures)
 	formatFlag(c, &f.format)
 	return c

@@ -101,13 +101,17 @@ means over the seeds with 95 % confidence intervals.`,
 	processorsFlag(c, &f.Processors, " (default: all, shared by the runs)")
 	flags.StringVar(&f.Directory, "out", "results", "output `folder`")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "capture the links of these `ports`, node:peer,..., into capture.pcapng")
-	flags.BoolVar(&f.perfetto, "perfetto", false, "also write trace.pftrace for ui.perfetto.dev: each PAUSE and its causes, queues, rates")
+	flags.BoolVar(&f.perfetto, "perfetto", false,
+		"also write trace.pftrace for ui.perfetto.dev: each PAUSE and its causes, queues, rates")
 	figuresFlag(c, &f.Figures)
-	flags.StringVar(&f.Export, "export", "", "also write results in the format of another simulator: `hpcc` (fct.txt and pfc.txt)")
+	flags.StringVar(&f.Export, "export", "",
+		"also write results in the format of another simulator: `hpcc` (fct.txt and pfc.txt)")
 	flags.BoolVar(&f.why, "why", false, "record where each flow's time goes, for pausenet why")
-	flags.BoolVar(&f.record, "record", false, "also write record.bin: the queues of all ports over time, for pausenet view")
+	flags.BoolVar(&f.record, "record", false,
+		"also write record.bin: the queues of all ports over time, for pausenet view")
 	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
-	flags.BoolVar(&f.again, "watch", false, "run again when a scenario's or controller's file is saved, and print what changed")
+	flags.BoolVar(&f.again, "watch", false,
+		"run again when a scenario's or controller's file is saved, and print what changed")
 	formatFlag(c, &f.format)
 	parquetFlag(c, &f.parquet)
 	completeList(c, "pcap", portWords)
@@ -271,7 +275,10 @@ func elsewhere(err *rundir.OverwriteError, folder string) error {
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {
-	loaded, err := scenario.Reading{Memory: machine.AvailableMemory(), Quick: f.quick, Sets: f.Sets, Controllers: f.controllers}.Load(name)
+	loaded, err := scenario.Reading{
+		Memory: machine.AvailableMemory(), Quick: f.quick, Sets: f.Sets,
+		Controllers: f.controllers,
+	}.Load(name)
 	if err != nil {
 		return nil, notScenario(name, f.Directory, err)
 	}

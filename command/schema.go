@@ -53,7 +53,8 @@ path . stands for the file.`,
 			return err
 		},
 	}
-	c.Flags().StringVar(&keys, "keys", "", "print the keys below a `path` of the file, with their meaning (. for the file)")
+	c.Flags().StringVar(&keys, "keys", "",
+		"print the keys below a `path` of the file, with their meaning (. for the file)")
 	completeNothing(c, "keys")
 	formatFlag(c, &format)
 	return c

@@ -132,8 +132,11 @@ func listenUnix(path string) (*net.UnixListener, error) {
 		}
 		if c, err := net.Dial("unix", path); err == nil {
 			_ = c.Close()
-			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket %s: another process listens there (choose another path)",
-				path)}
+			return nil, &exitError{
+				exitEnvironment,
+				fmt.Errorf("--socket %s: another process listens there (choose another path)",
+					path),
+			}
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: replace the socket of an ended process: %w", err)}
@@ -141,8 +144,11 @@ func listenUnix(path string) (*net.UnixListener, error) {
 	}
 	listener, err := (&net.ListenConfig{Control: private}).Listen(context.Background(), "unix", path)
 	if err != nil {
-		return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: %w (choose a path of at most 100 characters in a folder that you may "+
-			"write to)", err)}
+		return nil, &exitError{
+			exitEnvironment,
+			fmt.Errorf("--socket: %w (choose a path of at most 100 characters in a folder that you may "+
+				"write to)", err),
+		}
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, &exitError{exitEnvironment, errors.Join(err, listener.Close())}

@@ -88,7 +88,8 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.name, "name", defaultFabric, "`name` of the fabric, for other terminals")
 	flags.Float64Var(&f.slowdown, "slowdown", 0, "`factor` by which virtual time is slower than the wall clock, such as "+
 		"200 (default: chosen for this machine)")
-	flags.StringVar(&f.controller, "cc", "", "congestion controller of RDMA flows, by `name` (default: the scenario's first)")
+	flags.StringVar(&f.controller, "cc", "",
+		"congestion controller of RDMA flows, by `name` (default: the scenario's first)")
 	flags.StringArrayVar(&f.sets, "set", nil, "change a key of the scenario: `path=value`; repeatable")
 	flags.Uint64Var(&f.seed, "seed", 1, "random `seed`")
 	flags.StringVar(&f.plane, "plane", plane.Kernel, "`plane` to run the switches' pipelines on: kernel (eBPF, needs "+
@@ -97,9 +98,11 @@ func (f *upFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.privileged, "privileged", false,
 		"give programs on nodes all capabilities of root: to mount, load BPF programs, enter namespaces")
 	flags.BoolVar(&f.faults, "allow-faults", false, "let programs on nodes inject faults (pausenet fault)")
-	flags.BoolVar(&f.names, "netns-names", false, "name the nodes' network namespaces NAME-NODE for \"ip netns\"; needs root")
-	flags.StringVar(&f.routing, "routing", live.RoutingShortest, "`routes` of switches: shortest (paths), or kernel: the route "+
-		"tables of the switches' namespaces, where BIRD and FRR can run; with --plane wasm")
+	flags.BoolVar(&f.names, "netns-names", false,
+		"name the nodes' network namespaces NAME-NODE for \"ip netns\"; needs root")
+	flags.StringVar(&f.routing, "routing", live.RoutingShortest,
+		"`routes` of switches: shortest (paths), or kernel: the route "+
+			"tables of the switches' namespaces, where BIRD and FRR can run; with --plane wasm")
 	completeFlag(c, "routing", live.RoutingShortest, live.RoutingKernel)
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+
@@ -132,8 +135,9 @@ func (f *upFlags) check(c *cobra.Command) error {
 	case f.routing != live.RoutingShortest && f.routing != live.RoutingKernel:
 		return badInput(fmt.Errorf("--routing %s: expected shortest or kernel", f.routing))
 	case f.routing == live.RoutingKernel && f.plane == plane.Kernel && c.Flags().Changed("plane"):
-		return badInput(errors.New("--routing kernel needs --plane wasm: on the kernel plane, switches' interfaces belong to the " +
-			"pipelines"))
+		return badInput(
+			errors.New("--routing kernel needs --plane wasm: on the kernel plane, switches' interfaces belong to the " +
+				"pipelines"))
 	case f.routing == live.RoutingKernel:
 		f.plane = plane.Wasm
 	}
@@ -158,7 +162,8 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if f.nat {
 		scenario.Topology = scenario.Topology.WithNAT()
 	}
-	if s, err := load(subject, nil); err == nil && s.imported != nil && os.Getenv(detachedVariable) == "" && os.Geteuid() == 0 {
+	if s, err := load(subject, nil); err == nil && s.imported != nil &&
+		os.Getenv(detachedVariable) == "" && os.Geteuid() == 0 {
 		writeWarnings(stderr(), subject, s.imported.Notes)
 	}
 	made, err := live.NewSetup(scenario, f.controller)
@@ -170,8 +175,11 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	}
 	if os.Geteuid() != 0 {
 		if f.names {
-			return &exitError{exitEnvironment, errors.New("--netns-names needs root: /run/netns is the machine's (use sudo, or " +
-				"leave it out)")}
+			return &exitError{
+				exitEnvironment,
+				errors.New("--netns-names needs root: /run/netns is the machine's (use sudo, or " +
+					"leave it out)"),
+			}
 		}
 		return f.inUserNamespace(c)
 	}
@@ -239,7 +247,8 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		if f.PlaneName() == plane.Wasm {
 			what = ", its switches in this process,"
 		}
-		why = fmt.Sprintf("one frame on a link%s costs %v here, so a quarter of the hosts at line rate use three fifths of a "+
+		why = fmt.Sprintf("one frame on a link%s costs %v here, so a quarter of the hosts at line rate use "+
+			"three fifths of a "+
 			"processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
 	}
 	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),

@@ -24,7 +24,8 @@ func (f *upFlags) inUserNamespace(c *cobra.Command) error {
 	switch {
 	case c.Flags().Changed("plane") && f.plane == plane.Kernel:
 		return &exitError{exitEnvironment, errors.New(
-			"--plane kernel needs root for eBPF programs: " + advice + ", or leave --plane out (the switches then run in this process)")}
+			"--plane kernel needs root for eBPF programs: " + advice +
+				", or leave --plane out (the switches then run in this process)")}
 	case f.nat:
 		return &exitError{exitEnvironment, errors.New("--nat needs root for the machine's routes and firewall: " + advice)}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
-// versionFlag implements the value of --version. If the flag is given, cobra prints the root command's Version. The flag
-// sets that text when it is parsed, because hashing the pipelines takes time.
+// versionFlag implements the value of --version. If the flag is given, cobra prints the root command's Version. The
+// flag sets that text when it is parsed, because hashing the pipelines takes time.
 //
 // cobra's templates could compute the text too. But text/template calls methods by name, so that the linker would keep
 // all exported methods, which makes the program a fifth larger.

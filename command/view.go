@@ -77,7 +77,8 @@ samples. Runs made with --record have the queues of all ports.`,
 	flags.IntVar(&f.run.Jobs, "jobs", 1, "`number` of runs at a time")
 	processorsFlag(c, &f.run.Processors, " (default: all)")
 	flags.StringVar(&f.run.Directory, "out", "results", "output `folder` for a SCENARIO")
-	flags.BoolVar(&f.run.why, "why", false, "record where each flow's time goes (default: if there are at most 1000 flows)")
+	flags.BoolVar(&f.run.why, "why", false,
+		"record where each flow's time goes (default: if there are at most 1000 flows)")
 	flags.BoolVar(&f.run.force, "force", false, "overwrite results of other settings")
 	completeFolder(c, "out")
 	completeNothing(c, "seed", "jobs")

@@ -31,7 +31,8 @@ const quiet = 50 * time.Millisecond
 func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error {
 	paths := f.watched(names)
 	if len(paths) == 0 {
-		return badInput(errors.New("--watch: neither the scenario nor a congestion controller is a file, so nothing can change"))
+		return badInput(
+			errors.New("--watch: neither the scenario nor a congestion controller is a file, so nothing can change"))
 	}
 	changes, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -91,10 +91,12 @@ func (w *watched) Window() int64 {
 func (e *extremes) text(env cc.Env) string {
 	switch {
 	case e.rate < leastRate:
-		return fmt.Sprintf("the rate falls to %.3g bps, at which a packet takes %.3g s: keep a minimum, as with max(rate, 10 Mbps)",
+		return fmt.Sprintf("the rate falls to %.3g bps, at which a packet takes %.3g s: keep a minimum, as with "+
+			"max(rate, 10 Mbps)",
 			e.rate, 8*float64(env.LineMTU)/e.rate)
 	case e.window > 0 && e.window < int64(env.MTU):
-		return fmt.Sprintf("the window falls to %d B, less than a packet of %d B, which is sent alone then: windows are in bytes; "+
+		return fmt.Sprintf("the window falls to %d B, less than a packet of %d B, which is sent alone then: "+
+			"windows are in bytes; "+
 			"keep a minimum, as with max(window, mtu), and lower the rate for less", e.window, env.MTU)
 	}
 	return ""

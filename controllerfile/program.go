@@ -322,7 +322,8 @@ func (c *controller) took(err error) {
 				each = fmt.Sprintf(" beyond %d for each call", m.FreeSteps)
 			}
 			panic(&Error{File: c.file, Message: fmt.Sprintf(
-				"the calls of a flow have taken more than %d steps in all%s, the most allowed (do less in each)", m.MostSteps, each)})
+				"the calls of a flow have taken more than %d steps in all%s, the most allowed (do less in each)",
+				m.MostSteps, each)})
 		}
 	}
 }

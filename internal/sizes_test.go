@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -20,9 +21,31 @@ import (
 
 const (
 	mostCyclomatic = 30 // of a function, without tests
-	// of a line, in characters, without raw strings and struct tags, which cannot be split (write at most 120)
-	mostColumns = 140
+	// of a line, in characters, without raw strings and struct tags, which cannot be split
+	mostColumns = 120
+	// of a line in wider
+	mostWider = 140
 )
+
+// wider lists the files whose lines may still be longer: tests, and packages not yet wrapped. Remove a path once its
+// lines fit.
+var wider = []string{
+	"command/audit.go", "command/benchcc.go", "command/checkdeadlock.go", "command/compare.go",
+	"command/expect.go", "command/lab.go", "command/labbook.go", "command/labgrade.go", "command/search.go",
+	"command/sweep.go", "command/sweepstatus.go", "command/tune.go", "experiments/analysis/audit/",
+	"experiments/analysis/deadlock/", "experiments/analysis/diagnose/", "experiments/analysis/expect/",
+	"experiments/ccbench/", "experiments/compare/", "experiments/env/", "experiments/lab/", "experiments/search/",
+	"experiments/sweep/", "experiments/tune/",
+}
+
+// columns returns the number of characters that a line of a file may have.
+func columns(name string) int {
+	within := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	if strings.HasSuffix(name, "_test.go") || slices.ContainsFunc(wider, within) {
+		return mostWider
+	}
+	return mostColumns
+}
 
 // TestSizes: lines and functions that are written by hand are small enough to read.
 func TestSizes(t *testing.T) {
@@ -52,8 +75,8 @@ func TestSizes(t *testing.T) {
 		}
 		checked++
 		for i, line := range strings.Split(withoutRaw(positions, file, string(source)), "\n") {
-			if n := utf8.RuneCountInString(line); n > mostColumns && !strings.HasPrefix(line, "//\t") {
-				t.Errorf("%s:%d has %d characters, more than %d", name, i+1, n, mostColumns)
+			if n := utf8.RuneCountInString(line); n > columns(name) && !strings.HasPrefix(line, "//\t") {
+				t.Errorf("%s:%d has %d characters, more than %d", name, i+1, n, columns(name))
 			}
 		}
 		for _, d := range file.Decls {

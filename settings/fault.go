@@ -64,9 +64,18 @@ var Faults = []FaultInfo{
 		}
 		return way + ", " + follow
 	}},
-	{Kind: FaultLoss, Loses: true, says: func(e *Effect) string { return fmt.Sprintf("loses %.6g %% of the frames", 100*e.Probability) }},
-	{Kind: FaultCorrupt, Loses: true, says: func(e *Effect) string { return fmt.Sprintf("damages %.6g %% of the frames", 100*e.Probability) }},
-	{Kind: FaultBER, Loses: true, says: func(e *Effect) string { return fmt.Sprintf("damages bits at a rate of %v", e.Probability) }},
+	{
+		Kind: FaultLoss, Loses: true,
+		says: func(e *Effect) string { return fmt.Sprintf("loses %.6g %% of the frames", 100*e.Probability) },
+	},
+	{
+		Kind: FaultCorrupt, Loses: true,
+		says: func(e *Effect) string { return fmt.Sprintf("damages %.6g %% of the frames", 100*e.Probability) },
+	},
+	{
+		Kind: FaultBER, Loses: true,
+		says: func(e *Effect) string { return fmt.Sprintf("damages bits at a rate of %v", e.Probability) },
+	},
 	{Kind: FaultDelay, says: func(e *Effect) string { return fmt.Sprintf("takes %v", e.Delay) }},
 	{Kind: FaultRate, says: func(e *Effect) string { return fmt.Sprintf("at %v", e.Rate) }},
 	{Kind: FaultReceiver, OfHost: true, Loses: true, says: func(e *Effect) string {

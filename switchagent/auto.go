@@ -68,7 +68,8 @@ type InFlight struct {
 
 // String returns the parts as a readable sum.
 func (f *InFlight) String() string {
-	return fmt.Sprintf("%v on the cable, both ways; %v past XOFF; %v while a frame is sent that PAUSE waits for, %v while PFC frames are; "+
+	return fmt.Sprintf("%v on the cable, both ways; %v past XOFF; %v while a frame is sent that PAUSE waits for, %v "+
+		"while PFC frames are; "+
 		"%v that the peer is sending%s", f.Cable, f.PastXOFF, f.Sending, f.PFC, f.Peer, f.hardware())
 }
 

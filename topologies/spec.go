@@ -147,7 +147,8 @@ func (d *draft) decode(v *yamlspec.Value) {
 		part := m.Get(kind.key)
 		switch {
 		case part != nil && built:
-			m.Key(kind.key).Errorf("use only one of star, leafspine, fattree, rail, planes and hpcc; extend it with nodes and links")
+			m.Key(kind.key).Errorf("use only one of star, leafspine, fattree, rail, planes and hpcc; extend it " +
+				"with nodes and links")
 		case part != nil:
 			built = true
 			d.builder(kind, part)

@@ -211,8 +211,9 @@ func (l *linkEntry) keys() keys.Table {
 	return slices.Concat(l.endKeys("the links: each is cabled to each of the other"), l.keysUsually("the topology's"),
 		keys.Table{
 			count("count", &l.count, MaxPortsPerSwitch, "parallel links").Usually("1"), l.weightKey(),
-			keys.Integer("breakout", &l.breakout).Between("2", strconv.Itoa(maxBreakout)).Usually("none").Means("into how many " +
-				"ports of equal rate each port of `from` is broken out; `rate` is the whole port's"),
+			keys.Integer("breakout", &l.breakout).Between("2", strconv.Itoa(maxBreakout)).Usually("none").Means(
+				"into how many " +
+					"ports of equal rate each port of `from` is broken out; `rate` is the whole port's"),
 		})
 }
 
@@ -233,7 +234,8 @@ func (p *Programs) keys(single bool) keys.Table {
 	}
 	env := func() keys.Schema { return keys.MapOf(keys.OfTypes("string", "number", "boolean")) }
 	ports := texts("ports", "`\"8080:80\"`: connections to port 8080 of the machine, at 127.0.0.1, go to port 80 of the "+
-		"host; `\"0.0.0.0:8080:80\"`: at all of the machine's addresses; `\"5353:53/udp\"`: datagrams. A port can go to only "+
+		"host; `\"0.0.0.0:8080:80\"`: at all of the machine's addresses; `\"5353:53/udp\"`: datagrams. A "+
+		"port can go to only "+
 		"one host")
 	if !single {
 		ports = keys.Other("ports", "", func() keys.Schema { return keys.Schema{"not": keys.Schema{}} })

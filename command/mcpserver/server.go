@@ -135,7 +135,8 @@ func (s *server) write(files map[string]string) error {
 	defer folder.Close()
 	for name, text := range files {
 		if !filepath.IsLocal(name) {
-			return fmt.Errorf("%s: %q is not below the server's folder (use a plain name, such as mine.yaml)", filesParameter, name)
+			return fmt.Errorf("%s: %q is not below the server's folder (use a plain name, such as mine.yaml)",
+				filesParameter, name)
 		}
 		if err := folder.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return fmt.Errorf("%s: %w", filesParameter, err)
@@ -163,8 +164,9 @@ func (s *server) call(ctx context.Context, t *Tool, words []string) (*mcp.CallTo
 	done, err := run(ctx, s.Folder, words)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return failed(fmt.Errorf("the call was ended after %v: %s\nUse a smaller scenario, or start the server with a larger "+
-			"--timeout", s.Timeout, done.complaints)), nil
+		return failed(
+			fmt.Errorf("the call was ended after %v: %s\nUse a smaller scenario, or start the server with a larger "+
+				"--timeout", s.Timeout, done.complaints)), nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:

@@ -138,8 +138,11 @@ func (t *Tool) output() (*jsonschema.Schema, error) {
 	return &jsonschema.Schema{
 		Type: "object", Required: []string{"exit_code", "messages"},
 		Properties: map[string]*jsonschema.Schema{
-			"exit_code": {Type: "integer", Description: "0: success; 1: a run is broken or was interrupted; 2: a mistake in the " +
-				"parameters or a file; 3: the machine lacks something"},
+			"exit_code": {
+				Type: "integer",
+				Description: "0: success; 1: a run is broken or was interrupted; 2: a mistake in the " +
+					"parameters or a file; 3: the machine lacks something",
+			},
 			"result":   result,
 			"messages": {Type: "string", Description: "warnings, and the error if there is one"},
 		},
@@ -147,7 +150,8 @@ func (t *Tool) output() (*jsonschema.Schema, error) {
 }
 
 // words returns the command line for a call, and the files that it brings.
-func (t *Tool) words(parameters map[string]parameter, arguments json.RawMessage) (words []string, files map[string]string,
+func (t *Tool) words(parameters map[string]parameter, arguments json.RawMessage) (words []string,
+	files map[string]string,
 	err error,
 ) {
 	given := map[string]json.RawMessage{}
@@ -223,7 +227,8 @@ func valuesOf(value json.RawMessage, kind string) (words []string, err error) {
 		return nil, err
 	}
 	wrong := fmt.Errorf("expected %s, got %s", map[string]string{
-		"boolean": "true or false", "integer": "an integer", "number": "a number", "string": "a text", "array": "a list of texts",
+		"boolean": "true or false", "integer": "an integer", "number": "a number", "string": "a text",
+		"array": "a list of texts",
 	}[kind], value)
 	switch v := v.(type) {
 	case nil:

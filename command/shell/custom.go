@@ -196,11 +196,12 @@ func (c *custom) do(fabric string, args []string, lines func(text string) error,
 
 // elsewhere maps commands of Mininet, and of our command line, to their equivalents here.
 var elsewhere = map[string]string{
-	"py":      pythonHint,
-	"px":      pythonHint,
-	"x":       "use xterm NODE; for a single program, h1 COMMAND (DISPLAY is set)",
-	"gterm":   "use xterm NODE",
-	"capture": "use sudo pausenet capture NODE [PORT] in another terminal, or a host's own interface here: h1 tcpdump -n -i h1-eth1",
+	"py":    pythonHint,
+	"px":    pythonHint,
+	"x":     "use xterm NODE; for a single program, h1 COMMAND (DISPLAY is set)",
+	"gterm": "use xterm NODE",
+	"capture": "use sudo pausenet capture NODE [PORT] in another terminal, or a host's own interface here: h1 " +
+		"tcpdump -n -i h1-eth1",
 	"down":    "use exit to end the fabric, or link A B down for a link",
 	"events":  "use sudo pausenet events in another terminal",
 	"exec":    "to run a command on a node, start the line with the node: h1 COMMAND",

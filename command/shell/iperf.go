@@ -38,7 +38,8 @@ type measurement struct {
 // measurement reads [FROM TO] [SECONDS].
 func (s *Shell) measurement(verb string, args []string) (m measurement, err error) {
 	if _, err := exec.LookPath("iperf3"); err != nil {
-		return m, errors.New("iperf3 is not installed (apt-get install iperf3 on Debian and Ubuntu, dnf install iperf3 on Fedora)")
+		return m, errors.New("iperf3 is not installed (apt-get install iperf3 on Debian and Ubuntu, dnf install " +
+			"iperf3 on Fedora)")
 	}
 	m.seconds = "5"
 	if n := len(args); n > 0 {

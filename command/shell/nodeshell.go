@@ -28,7 +28,8 @@ type nodeShell struct {
 
 // stateful lists commands of sh that change or show the shell itself.
 var stateful = []string{
-	".", "alias", "bg", "cd", "declare", "dirs", "export", "fg", "hash", "jobs", "popd", "pushd", "readonly", "set", "shopt",
+	".", "alias", "bg", "cd", "declare", "dirs", "export", "fg", "hash", "jobs", "popd", "pushd",
+	"readonly", "set", "shopt",
 	"source", "trap", "type", "ulimit", "umask", "unalias", "unset", "wait",
 }
 
@@ -139,8 +140,8 @@ func startNodeShell(start func(cmd *exec.Cmd) error) (*nodeShell, error) {
 	return s, nil
 }
 
-// shellLine returns the line for a node's shell: unchanged if it uses features of a shell, and otherwise its words, among
-// which names have become addresses.
+// shellLine returns the line for a node's shell: unchanged if it uses features of a shell, and otherwise its words,
+// among which names have become addresses.
 func shellLine(words []string, rest string) string {
 	if forSh(rest) || isStateful(words) {
 		return rest

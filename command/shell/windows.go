@@ -92,7 +92,8 @@ func findWindow() (open func(title string, command []string) error, err error) {
 			return func(title string, command []string) error { return displayWindow(path, title, command) }, nil
 		}
 	}
-	return nil, errors.New("xterm is not installed: apt-get install xterm (Debian, Ubuntu), dnf install xterm (Fedora); or " + remedy)
+	return nil, errors.New("xterm is not installed: apt-get install xterm (Debian, Ubuntu), dnf install " +
+		"xterm (Fedora); or " + remedy)
 }
 
 // inherited returns a variable of this process's environment, or else of an ancestor's, because sudo passes only a

@@ -18,6 +18,7 @@
 //
 //   - star.go: reading, binding and calling.
 //   - declare.go: declarations of a file; dialect.go: checks and rewrites programs.
-//   - habits.go, outer.go: what to write instead of Python; warnings.go: likely mistakes; loops.go: where steps run out.
+//   - habits.go, outer.go: what to write instead of Python; warnings.go: likely mistakes; loops.go: where steps run
+//     out.
 //   - values.go: flows, samples and hops; list.go: lists and their limits; builtins.go: functions.
 package star

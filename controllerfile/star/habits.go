@@ -79,7 +79,8 @@ func (s *source) syntaxMistake(mistake syntax.Error) error {
 	code := codeOf(line(pos.Line))
 	for _, h := range habits {
 		if at := h.pattern.FindStringSubmatchIndex(code); at != nil {
-			pos.Col = int32(utf8.RuneCountInString(code[:at[1]]) - utf8.RuneCountInString(strings.TrimSpace(code[at[0]:at[1]])) + 1)
+			pos.Col = int32(
+				utf8.RuneCountInString(code[:at[1]]) - utf8.RuneCountInString(strings.TrimSpace(code[at[0]:at[1]])) + 1)
 			return s.at(pos, string(h.pattern.ExpandString(nil, h.advice, code, at)))
 		}
 	}

@@ -114,7 +114,8 @@ func (l *listValue) SetKey(key, v starlark.Value) error {
 
 func (l *listValue) changes() error {
 	if l.frozen {
-		return fmt.Errorf("lists outside of functions are shared by all flows and cannot change: create one for each flow in init")
+		return fmt.Errorf("lists outside of functions are shared by all flows and cannot change: create one for " +
+			"each flow in init")
 	}
 	return nil
 }

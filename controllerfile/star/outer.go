@@ -58,7 +58,8 @@ func (s *source) outerAssigned(n *syntax.AssignStmt, globals, own map[string]boo
 		s.errorf(name, "%s is set outside of functions, so its value cannot change: write flow.%s, and set flow.%s in init",
 			name.Name, name.Name, name.Name)
 	} else {
-		s.warnf(name.NamePos, "this %s is a variable of the function, and the one outside keeps its value: write flow.%s for a "+
-			"value that stays", name.Name, name.Name)
+		s.warnf(name.NamePos,
+			"this %s is a variable of the function, and the one outside keeps its value: write flow.%s for a "+
+				"value that stays", name.Name, name.Name)
 	}
 }

@@ -24,8 +24,10 @@ var options = &syntax.FileOptions{While: true}
 // arguments lists the parameter names of handlers.
 var arguments = [controllerfile.HandlerCount]string{
 	controllerfile.Init: "flow", controllerfile.Preset: "flow, now, rate",
-	controllerfile.OnAck: "flow, ack", controllerfile.OnCNP: "flow, cnp", controllerfile.OnCNM: "flow, cnm", controllerfile.OnNak: "flow, now",
-	controllerfile.OnTimeout: "flow, now", controllerfile.OnTimer: "flow, now", controllerfile.OnSent: "flow, now, payload",
+	controllerfile.OnAck: "flow, ack", controllerfile.OnCNP: "flow, cnp", controllerfile.OnCNM: "flow, cnm",
+	controllerfile.OnNak:     "flow, now",
+	controllerfile.OnTimeout: "flow, now", controllerfile.OnTimer: "flow, now",
+	controllerfile.OnSent: "flow, now, payload",
 }
 
 // source holds a file during and after parsing.
@@ -47,17 +49,23 @@ func init() { controllerfile.Register(".star", Read) }
 func Read(name string, content []byte) (controllerfile.Program, error) {
 	s := newSource(name, content)
 	if len(content) > MostSource {
-		return nil, &controllerfile.Error{File: name, Message: fmt.Sprintf("has %d bytes, but a controller may have at most %d",
-			len(content),
-			MostSource)}
+		return nil, &controllerfile.Error{
+			File: name,
+			Message: fmt.Sprintf("has %d bytes, but a controller may have at most %d",
+				len(content),
+				MostSource),
+		}
 	}
 	file, err := s.parse()
 	if err != nil {
 		return nil, err
 	}
 	if len(file.Stmts) == 0 {
-		return nil, &controllerfile.Error{File: name, Message: "is empty: a controller needs init(flow), which sets flow.rate, " +
-			"and functions such as on_ack(flow, ack)"}
+		return nil, &controllerfile.Error{
+			File: name,
+			Message: "is empty: a controller needs init(flow), which sets flow.rate, " +
+				"and functions such as on_ack(flow, ack)",
+		}
 	}
 	s.scan(file)
 	s.loops = loopsOf(file)
@@ -244,10 +252,12 @@ func missing(name string) string {
 	case name == "math":
 		return "math is not available: sqrt, floor, ceil, round, abs, min and max are built in"
 	case slices.Contains([]string{"exp", "log", "log2", "log10", "pow", "sin", "cos", "tanh"}, name):
-		return name + " is not available, because its last bits differ between processors: use sqrt, products, or a list of " +
+		return name +
+			" is not available, because its last bits differ between processors: use sqrt, products, or a list of " +
 			"values to look up"
 	case name == "print":
-		return "print is not available: rates.csv has the flow's rate over time, and fail(\"here\", x) ends the run and prints x"
+		return "print is not available: rates.csv has the flow's rate over time, and fail(\"here\", x) ends " +
+			"the run and prints x"
 	case pathNamed(name):
 		return fmt.Sprintf("unknown name %s: use path.%s", name, name)
 	case name == "time" || name == "open" || name == "os" || name == "random":

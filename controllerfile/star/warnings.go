@@ -91,13 +91,15 @@ func (s *source) bare(of quantity, e syntax.Expr, decision bool) {
 	text := fmt.Sprintf("%g", f)
 	switch {
 	case of == aTime:
-		s.warnf(at, "%s is %s ps here, as times are in picoseconds: write %s * us, or %s * ps if it is meant", text, text, text,
+		s.warnf(at,
+			"%s is %s ps here, as times are in picoseconds: write %s * us, or %s * ps if it is meant", text, text, text,
 			text)
 	case of == aRate && f < leastRate:
 		s.warnf(at, "%s is %s bps here, as rates are in bits per second: write %s * Gbps, or %s * bps if it is meant", text,
 			text, text, text)
 	case of == aSize && f < leastWindow && decision:
-		s.warnf(at, "a window of %s is less than a packet, as windows are in bytes: write %s * path.mtu, or %s * KB", text, text,
+		s.warnf(at,
+			"a window of %s is less than a packet, as windows are in bytes: write %s * path.mtu, or %s * KB", text, text,
 			text)
 	}
 }
@@ -134,7 +136,8 @@ func (s *source) measure(e syntax.Expr) quantity {
 			}
 		}
 	case *syntax.CallExpr:
-		if fn, ok := e.Fn.(*syntax.Ident); ok && slices.Contains([]string{"min", "max", "clamp", "abs", "floor", "ceil"}, fn.Name) {
+		if fn, ok := e.Fn.(*syntax.Ident); ok &&
+			slices.Contains([]string{"min", "max", "clamp", "abs", "floor", "ceil"}, fn.Name) {
 			return s.measureOfAny(e.Args)
 		}
 	case *syntax.DotExpr:
@@ -146,7 +149,8 @@ func (s *source) measure(e syntax.Expr) quantity {
 					return map[cc.Kind]quantity{cc.RateKind: aRate, cc.TimeKind: aTime}[p.Kind]
 				}
 			}
-		case object != nil && object.Name == "flow" && !slices.Contains([]string{rateName, windowName, timerName}, e.Name.Name):
+		case object != nil && object.Name == "flow" &&
+			!slices.Contains([]string{rateName, windowName, timerName}, e.Name.Name):
 			// state of the program
 		default:
 			return measures[e.Name.Name]
@@ -174,8 +178,9 @@ func (s *source) uncalled(file *syntax.File) {
 	})
 	for _, stmt := range file.Stmts {
 		if def, ok := stmt.(*syntax.DefStmt); ok && !controllerfile.IsHandler(def.Name.Name) && !used[def.Name.Name] {
-			s.warnf(def.Name.NamePos, "%s is never called%s", def.Name.Name, cc.Nearest("on_"+strings.TrimPrefix(def.Name.Name, "on_"),
-				controllerfile.HandlerNames()))
+			s.warnf(def.Name.NamePos, "%s is never called%s", def.Name.Name,
+				cc.Nearest("on_"+strings.TrimPrefix(def.Name.Name, "on_"),
+					controllerfile.HandlerNames()))
 		}
 	}
 }

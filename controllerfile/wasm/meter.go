@@ -303,8 +303,8 @@ type insertion struct {
 }
 
 // body makes a function's body count its steps: those of a run of instructions that are executed together at the start
-// of the run, and those of an instruction that touches many bytes before it. It checks the count at the function's start
-// and at each round of a loop. It returns where the parts of the body moved to.
+// of the run, and those of an instruction that touches many bytes before it. It checks the count at the function's
+// start and at each round of a loop. It returns where the parts of the body moved to.
 func (m *metered) body(r *reader, takes uint32, g gauge) (out []byte, moved moves, err error) {
 	whole := r.data
 	groups := r.u32()

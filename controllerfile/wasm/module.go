@@ -307,4 +307,5 @@ func (r *reader) extended() error {
 }
 
 // errTable rejects instructions that would keep state outside of the flow's.
-var errTable = errors.New("its code changes tables or drops data, which all flows share: keep a flow's state only in pausenet_flow")
+var errTable = errors.New("its code changes tables or drops data, which all flows share: keep a flow's state " +
+	"only in pausenet_flow")

@@ -75,11 +75,13 @@ const (
 	blockCNMRate
 	blockPayload
 	blockStartRate
-	blockHops                                             // number of hops
-	blockHop                                              // the first hop's blockHopSize numbers: rate, departed, tx_bytes, queue_bytes
+	blockHops // number of hops
+	// the first hop's blockHopSize numbers: rate, departed, tx_bytes, queue_bytes
+	blockHop
 	blockInFlight = blockHop + blockHopSize*blockHopCount // only from version 2 on
-	blockDelta    = blockInFlight + 1                     // the first hop's: elapsed, tx_delta, queue_gradient; from version 3 on
-	blockEnd      = blockDelta + blockDeltaSize*blockHopCount
+	// the first hop's: elapsed, tx_delta, queue_gradient; from version 3 on
+	blockDelta = blockInFlight + 1
+	blockEnd   = blockDelta + blockDeltaSize*blockHopCount
 
 	blockHopCount, blockHopSize, blockDeltaSize = 5, 4, 3
 )
@@ -191,7 +193,8 @@ func (p *program) ask(handled controllerfile.Handlers) error {
 	case Version:
 		p.shared = 8 * blockEnd
 	default:
-		return refuse("it uses version %d of the interface, but this pausenet has version %d: rebuild it with this version's pausenet.h",
+		return refuse("it uses version %d of the interface, but this pausenet has version %d: rebuild it with this "+
+			"version's pausenet.h",
 			answers[0], Version)
 	}
 	p.block, p.flow, p.flowSize = answers[1], answers[2], answers[3]
@@ -206,7 +209,8 @@ func (p *program) ask(handled controllerfile.Handlers) error {
 	case p.flow < p.block+p.shared && p.block < p.flow+p.flowSize:
 		return refuse("its block and its flow's state overlap")
 	case p.metered.stack > min(p.block, p.flow):
-		return refuse("its stack is above its variables, and would grow into them: link it with the stack first (for clang: -Wl,--stack-first)")
+		return refuse("its stack is above its variables, and would grow into them: link it with the stack first (for " +
+			"clang: -Wl,--stack-first)")
 	}
 	text := ""
 	for at := answers[4]; ; at++ {

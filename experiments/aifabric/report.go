@@ -198,7 +198,8 @@ func (r *Report) legend() []string {
 			r.Iterations))
 	}
 	return append(append(lines,
-		"Sections are those of "+r.Draft+". Bounds: [B] its appendix B, which is indicative; [P] the test's procedure; [O] pausenet's own.",
+		"Sections are those of "+r.Draft+
+			". Bounds: [B] its appendix B, which is indicative; [P] the test's procedure; [O] pausenet's own.",
 		"A verdict compares a value with its bound. The draft sets no acceptance criteria.",
 	), r.Left...)
 }

@@ -405,8 +405,11 @@ var tests = []test{
 	{
 		title: "Multi-Tenant JCT Interference", section: "10.3", name: "tenants", scenario: "tenants",
 		cases: []testCase{
-			{label: "one job", set: []string{"workloads=[{tag: job-a, job: {ranks: [h0, h4, h8, h12, h1, h5, h9, h13], iterations: 4, steps: " +
-				"[{compute: 300us}, {collective: {kind: allreduce, algorithm: ring, size: 8MB}}]}}]"}},
+			{
+				label: "one job",
+				set: []string{"workloads=[{tag: job-a, job: {ranks: [h0, h4, h8, h12, h1, h5, h9, h13], iterations: 4, steps: " +
+					"[{compute: 300us}, {collective: {kind: allreduce, algorithm: ring, size: 8MB}}]}}]"},
+			},
 			{label: "two jobs"},
 			{label: "two jobs, spray", set: spray, long: true},
 		},

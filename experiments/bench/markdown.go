@@ -18,9 +18,10 @@ const (
 )
 
 var titles = map[string]string{
-	TableStart:      "the program, which starts, and ends soon",
-	TableHops:       "a packet-hop of processor time, and on the kernel plane beside a bare pass through the kernel",
-	TableSizes:      "a packet-hop of processor time on the wasm plane, by size of the fabric, and what comes before the first",
+	TableStart: "the program, which starts, and ends soon",
+	TableHops:  "a packet-hop of processor time, and on the kernel plane beside a bare pass through the kernel",
+	TableSizes: "a packet-hop of processor time on the wasm plane, by size of the fabric, and what " +
+		"comes before the first",
 	TableProcessors: "wall-clock time of runs with several processors, and all processor time",
 	TableRuns:       "whole runs, files and report included",
 	TableBringUp:    "the kernel plane's fabrics",

@@ -49,7 +49,8 @@ func measureRuns(ctx context.Context, r *Result, o Options) error {
 		for _, fabric := range []struct{ name, topology string }{{"leaf-spine", s.leafSpine}, {"fat-tree", s.fatTree}} {
 			for _, load := range loads {
 				file := filepath.Join(folder, "bench.yaml")
-				text := fmt.Sprintf("name: bench\ntopology: %s\nworkloads: [{tag: all, %s}]\nduration: 10ms\ndrain: true\nsample: {flows: none}\n",
+				text := fmt.Sprintf("name: bench\ntopology: %s\nworkloads: [{tag: all, %s}]\nduration: 10ms\ndrain: "+
+					"true\nsample: {flows: none}\n",
 					topologyOf(fabric.topology), load.workload)
 				if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 					return err

@@ -1,6 +1,6 @@
-// Package counters holds the counters of a fabric's ports, and reads and writes them in the formats of operators' tools:
-// the tables of SONiC's `show pfc counters`, the lines of `ethtool -S`, and SONiC's COUNTERS_DB, as a dump or over the
-// redis protocol.
+// Package counters holds the counters of a fabric's ports, and reads and writes them in the formats of operators'
+// tools: the tables of SONiC's `show pfc counters`, the lines of `ethtool -S`, and SONiC's COUNTERS_DB, as a dump or
+// over the redis protocol.
 package counters
 
 import (

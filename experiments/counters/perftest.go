@@ -52,7 +52,10 @@ func ReadPerftest(data []byte) (*Perftest, error) {
 			p.Iterations, errs[1] = strconv.ParseInt(words[1], 10, 64)
 			p.Gigabits, errs[2] = strconv.ParseFloat(words[3], 64)
 			if errors.Join(errs[:]...) != nil || p.Bytes < 0 || p.Iterations < 0 || !(p.Gigabits >= 0) {
-				return nil, &LineError{i + 1, fmt.Errorf("expected bytes, iterations and bandwidths, not %.60q", strings.TrimSpace(line))}
+				return nil, &LineError{
+					i + 1,
+					fmt.Errorf("expected bytes, iterations and bandwidths, not %.60q", strings.TrimSpace(line)),
+				}
 			}
 			p.Gigabits *= unit
 		}

@@ -59,7 +59,8 @@ func failure(s *scenario.Scenario, sum *measure.Summary) *Cause {
 			text := measure.DropTexts[p.Cause]
 			return &Cause{
 				"dropped " + text,
-				fmt.Sprintf("%s dropped %s, most at the port of %s to %s", topologies.Plural(int(sum.Drops.Lossless), "frame"), text,
+				fmt.Sprintf("%s dropped %s, most at the port of %s to %s",
+					topologies.Plural(int(sum.Drops.Lossless), "frame"), text,
 					p.Node, p.Peer),
 			}
 		}

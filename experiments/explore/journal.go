@@ -39,7 +39,8 @@ type journalLine struct {
 type OtherJournalError struct{ Path string }
 
 func (e *OtherJournalError) Error() string {
-	return fmt.Sprintf("%s holds another family's or another version's runs: remove it, or choose another folder with --out",
+	return fmt.Sprintf("%s holds another family's or another version's runs: remove it, or choose another "+
+		"folder with --out",
 		e.Path)
 }
 
@@ -56,8 +57,8 @@ func OpenJournal(path, identity string) (*Journal, error) {
 	return j, nil
 }
 
-// Identity returns a hash of everything that decides outcomes: the program's version, and the texts and other files of a
-// search.
+// Identity returns a hash of everything that decides outcomes: the program's version, and the texts and other files of
+// a search.
 func Identity(version string, sources []files.Source, texts ...[]byte) string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, "2", version)

@@ -49,7 +49,8 @@ func ReadRange(v *yamlspec.Value) *Range {
 	}
 	switch {
 	case !okA || !okB || len(scaleA) != len(scaleB) || len(scaleA) > 0 && scaleA[0] != scaleB[0]:
-		v.Errorf("%q is not a range: write both ends with a unit of one kind, such as 10KB..1MB or 1..20, and \" log\" after "+
+		v.Errorf("%q is not a range: write both ends with a unit of one kind, such as 10KB..1MB or 1..20, "+
+			"and \" log\" after "+
 			"it to draw logarithms", v.Raw())
 	case a > b:
 		v.Errorf("range %q runs backwards: swap its ends", v.Raw())

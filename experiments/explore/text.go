@@ -26,8 +26,8 @@ type Template struct {
 // NewTemplate returns the template of a family.
 func NewTemplate(root *yamlspec.Value) *Template { return &Template{root: root} }
 
-// Text returns the scenario with these settings, and with more items in its lists of flows and faults. It has neither the
-// name nor the description of the family.
+// Text returns the scenario with these settings, and with more items in its lists of flows and faults. It has neither
+// the name nor the description of the family.
 func (t *Template) Text(settings []Setting, flows, faults []string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -35,7 +35,8 @@ func KeysOf(kind, path string) ([]Key, error) {
 	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' }) {
 		next, found := at[name]
 		if !found {
-			return nil, fmt.Errorf("%s has no key %q (it has: %s)", where, name, strings.Join(slices.Sorted(maps.Keys(at)), ", "))
+			return nil, fmt.Errorf("%s has no key %q (it has: %s)", where, name,
+				strings.Join(slices.Sorted(maps.Keys(at)), ", "))
 		}
 		at, required = walk.below(next)
 		where = prefix + name

@@ -27,7 +27,8 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 		}
 	}
 	if !dotted || !assigned {
-		return nil, errors.New("expected NODE.SETTING=VALUE, such as leaf0.pfc.xoff=320KB, or switch.pfc.xoff=320KB for all switches")
+		return nil, errors.New("expected NODE.SETTING=VALUE, such as leaf0.pfc.xoff=320KB, or " +
+			"switch.pfc.xoff=320KB for all switches")
 	}
 	var which []topologies.NodeID
 	if node == "switch" {

@@ -153,7 +153,8 @@ func noneUp() error {
 		return fmt.Errorf("%w: no fabric is up; %v", ErrNone, all[0])
 	}
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: you have no fabric that is up (bring one up with \"pausenet up\"; for root's use sudo)", ErrNone)
+		return fmt.Errorf("%w: you have no fabric that is up (bring one up with \"pausenet up\"; for root's use sudo)",
+			ErrNone)
 	}
 	return fmt.Errorf("%w: no fabric is up (bring one up with \"sudo pausenet up\")", ErrNone)
 }

@@ -26,7 +26,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Folder holds the sockets and records of this user's fabrics; nobody else can access it. That of root is /run/pausenet.
+// Folder holds the sockets and records of this user's fabrics; nobody else can access it. That of root is
+// /run/pausenet.
 var Folder = ownFolder()
 
 // ownFolder returns /run/pausenet for root. Other users, also if they are root in a user namespace of their own, have a
@@ -311,7 +312,8 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 			return Reply{Error: err.Error()}
 		}
 		return Reply{
-			Privileged: place.Privileged, Routes: place.Routes, Environment: place.Environment, Folder: place.Folder, files: place.Files(),
+			Privileged: place.Privileged, Routes: place.Routes, Environment: place.Environment, Folder: place.Folder,
+			files: place.Files(),
 		}
 	case "program":
 		if len(r.Command) == 0 {

@@ -24,8 +24,8 @@
 //   - Commands of users: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), fault.go
 //     (faults, and their ends by themselves), linkfault.go and hostfault.go.
 //   - The switches' control plane in the kernel: routing.go.
-//   - State for users: describe.go (nodes and links), snapshot.go (one moment), top.go (changes between two), counters.go,
-//     ended.go (finished flows) and capture.go (frames on the links).
+//   - State for users: describe.go (nodes and links), snapshot.go (one moment), top.go (changes between two),
+//     counters.go, ended.go (finished flows) and capture.go (frames on the links).
 //   - Metrics for Prometheus: metrics.go, written by exposition.go; limitedlistener.go limits connections to the
 //     metrics, or to a page.
 //   - Events: event.go (their kinds), watcher.go (receives them from the engine), reader.go (delivers them).

@@ -128,8 +128,9 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		nodes: kernel.NewNodes(opened.Fabric(), programs, o.Privileged, []string{Folder, netnames.Folder}, libraries()...),
 		ended: newEndedFlows(),
 		sets:  map[string][]string{}, captures: map[int]*wires{},
-		stopped: map[topologies.NodeID][]topologies.PortID{}, pending: map[place]*pendingEnd{}, listing: scenario.NewListing(o.Seed),
-		salts: made.Scenario.Salts(o.Seed),
+		stopped: map[topologies.NodeID][]topologies.PortID{}, pending: map[place]*pendingEnd{},
+		listing: scenario.NewListing(o.Seed),
+		salts:   made.Scenario.Salts(o.Seed),
 	}
 	defer func() {
 		if err != nil {
@@ -361,7 +362,8 @@ func (f *Fabric) halts() bool {
 // is no final check.
 func (f *Fabric) abandon() Verdict {
 	v := Verdict{Status: measure.Fail, Clock: Clock{Slowdown: f.Slowdown()}}
-	v.Reasons = []string{fmt.Sprintf("the engine did not stop within %v: does a congestion controller's call never return?", haltTimeout)}
+	v.Reasons = []string{fmt.Sprintf("the engine did not stop within %v: does a congestion controller's "+
+		"call never return?", haltTimeout)}
 	f.conclude(&v, errors.New(v.Reasons[0]))
 	f.hangUp()
 	sent := make(chan struct{})

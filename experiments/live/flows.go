@@ -267,7 +267,8 @@ func (f *Fabric) ScenarioFlows(tag string) ([]FlowRequest, error) {
 	}
 	switch {
 	case len(all) == 0:
-		return nil, errors.New("the fabric was brought up from a topology, which has no flows (bring up a scenario, or use flow and incast)")
+		return nil, errors.New("the fabric was brought up from a topology, which has no flows (bring up a scenario, or " +
+			"use flow and incast)")
 	case len(requests) == 0:
 		return nil, fmt.Errorf("no flows with the tag %q (expected %s)", tag, strings.Join(tags, ", "))
 	}

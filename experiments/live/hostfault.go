@@ -63,7 +63,8 @@ func (f *Fabric) hostFault(words []string) (*fault, error) {
 		made.steps = append(healthy(nics, settings.FaultReceiver, receiver), healthy(nics, settings.FaultPause, quiet)...)
 		return made, nil
 	}
-	return nil, fmt.Errorf("unknown host state %q: expected receive=1Gbps, receive=normal, pfc-storm on, pfc-storm off or normal", key)
+	return nil, fmt.Errorf("unknown host state %q: expected receive=1Gbps, receive=normal, pfc-storm on, "+
+		"pfc-storm off or normal", key)
 }
 
 // healthy returns the steps that end a kind of fault at NICs of a host.

@@ -94,7 +94,8 @@ func (f *Fabric) linkFault(words []string) (*fault, error) {
 	return made, nil
 }
 
-// linksOf returns the links that the first word, or the first two, refer to, as ports of the first, and the other words.
+// linksOf returns the links that the first word, or the first two, refer to, as ports of the first, and the other
+// words.
 func (f *Fabric) linksOf(words []string) (ports []topologies.PortID, states []string, err error) {
 	if len(words) < 2 {
 		return nil, nil, ErrFaultUsage
@@ -169,8 +170,8 @@ func (f *Fabric) normal(e *engine.Engine, ports []topologies.PortID) error {
 	return nil
 }
 
-// switchFault parses SWITCH stop|start. stop takes all links of a switch down, as in a power failure; start brings those
-// up that were up before. Routes change at once.
+// switchFault parses SWITCH stop|start. stop takes all links of a switch down, as in a power failure; start brings
+// those up that were up before. Routes change at once.
 func (f *Fabric) switchFault(words []string) (*fault, error) {
 	if len(words) != 2 || words[1] != "stop" && words[1] != "start" {
 		return nil, ErrFaultUsage
@@ -183,9 +184,12 @@ func (f *Fabric) switchFault(words []string) (*fault, error) {
 		return nil, fmt.Errorf("%s is a host: only switches stop and start", n.Name)
 	}
 	start := words[1] == "start"
-	return &fault{lasting: start, steps: []step{{place{faultPower, int(n.ID)}, func(e *engine.Engine) (func() error, error) {
-		return func() error { return f.power(e, n, true) }, f.power(e, n, start)
-	}}}}, nil
+	return &fault{
+		lasting: start,
+		steps: []step{{place{faultPower, int(n.ID)}, func(e *engine.Engine) (func() error, error) {
+			return func() error { return f.power(e, n, true) }, f.power(e, n, start)
+		}}},
+	}, nil
 }
 
 // power switches a switch on or off.

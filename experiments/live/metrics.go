@@ -136,8 +136,9 @@ var (
 		"port", "priority")
 	metricUE = counter("ue_marks_total", "Packets marked UE (undetermined) at the egress port.", "node", "port",
 		"priority")
-	metricCNMs = counter("cnms_sent_total", "Congestion notification messages that the switch has sent because of bursts in the "+
-		"egress queue.", "node", "port", "priority")
+	metricCNMs = counter("cnms_sent_total",
+		"Congestion notification messages that the switch has sent because of bursts in the "+
+			"egress queue.", "node", "port", "priority")
 	metricDrops = counter("dropped_frames_total", "Frames dropped at the port, by cause.", "node", "port", "priority",
 		"cause")
 	metricHostDrop = counter("host_dropped_frames_total",
@@ -149,7 +150,8 @@ var (
 	metricRate = gauge("flow_rate_bytes_per_second",
 		"Rate that congestion control allows an RDMA flow, in virtual time; of the 1000 oldest open flows.", "flow", "source",
 		"destination")
-	metricRTT = gauge("flow_rtt_seconds", "Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.",
+	metricRTT = gauge("flow_rtt_seconds",
+		"Last round-trip time of an RDMA flow, in virtual time; of the 1000 oldest open flows.",
 		"flow", "source", "destination")
 	metricFlows    = gauge("open_flows", "RDMA flows that have not finished.")
 	metricEnded    = counter("ended_flows_total", "RDMA flows that have finished.")

@@ -20,8 +20,8 @@ const (
 	RoutingKernel   = "kernel"   // routes are those of the kernel in the switches' namespaces
 )
 
-// controlPlane connects the switches' pipelines with the kernel's network in their namespaces. Frames that the pipelines
-// do not forward go up that network, whose frames leave by the switch's ports. Its routes are the pipelines'.
+// controlPlane connects the switches' pipelines with the kernel's network in their namespaces. Frames that the
+// pipelines do not forward go up that network, whose frames leave by the switch's ports. Its routes are the pipelines'.
 type controlPlane struct {
 	plane    *kernel.ProcessPlane
 	follower *routes.Follower
@@ -33,7 +33,8 @@ type controlPlane struct {
 func (f *Fabric) openControlPlane(e *engine.Engine) error {
 	p, ok := f.plane.(*kernel.ProcessPlane)
 	if !ok {
-		return errors.New("routing by the kernel's tables needs --plane wasm: the interfaces of the kernel plane's switches " +
+		return errors.New("routing by the kernel's tables needs --plane wasm: the interfaces of the kernel " +
+			"plane's switches " +
 			"belong to the pipelines")
 	}
 	if f.Plan.LearnGateway {
@@ -66,7 +67,8 @@ func ofLink(data []byte) bool {
 	case wire.EtherTypeARP:
 		return true
 	case wire.EtherTypeIPv4:
-		return len(data) >= destination4+4 && data[destination4] == 224 && data[destination4+1] == 0 && data[destination4+2] == 0
+		return len(data) >= destination4+4 && data[destination4] == 224 && data[destination4+1] == 0 &&
+			data[destination4+2] == 0
 	case wire.EtherTypeIPv6:
 		return len(data) >= destination6+16 && data[destination6] == 0xff && data[destination6+1]&0x0f == 2
 	}

@@ -177,7 +177,8 @@ func (l *Setup) Flow(f *scenario.Flow, controller string, salt uint64) (engine.F
 				return engine.FlowConfig{}, fmt.Errorf("%s needs data packets to carry a demand, but on this fabric they carry "+
 					"what %s needs (bring it up with --cc %s)", spec.Name, l.spec.Name, spec.Name)
 			}
-			return engine.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v) (bring it up with --cc %s)",
+			return engine.FlowConfig{}, fmt.Errorf("%s needs other switches (%v) than this fabric's (%v) (bring "+
+				"it up with --cc %s)",
 				spec.Name, spec.Needs, l.spec.Needs, spec.Name)
 		}
 	}

@@ -83,7 +83,8 @@ const mostDisturbed = 5
 func (v *Verdict) undisturbed(plan *topologies.Plan, all []kernel.Disturbance) {
 	for _, d := range all[:min(len(all), mostDisturbed)] {
 		port := &plan.Ports[d.Port]
-		v.worse(measure.Warn, "the interface %s of %s %s: a person or a program on the node did that; frames sent through it meanwhile are lost",
+		v.worse(measure.Warn,
+			"the interface %s of %s %s: a person or a program on the node did that; frames sent through it meanwhile are lost",
 			port.Name, plan.Nodes[port.Node].Name, d.What)
 	}
 	if more := len(all) - mostDisturbed; more > 0 {
@@ -125,7 +126,8 @@ func (v *Verdict) followed(s wallclock.Status, base vtime.Time, fitting float64)
 	}
 	if s.Stalled > 0 {
 		v.worse(measure.Fail, "the machine could not keep up: virtual time stood still for %v (try --slowdown %g)",
-			s.Stalled.Round(time.Millisecond), wallclock.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Stalled.Seconds()/s.Wall.Seconds())))
+			s.Stalled.Round(time.Millisecond),
+			wallclock.RoundSlowdown(1.5*s.Slowdown*max(1, 1+s.Stalled.Seconds()/s.Wall.Seconds())))
 	}
 	switch {
 	case s.FrameMax > wallclock.MostLate:
@@ -133,16 +135,19 @@ func (v *Verdict) followed(s wallclock.Status, base vtime.Time, fitting float64)
 			"programs' own timers expire within that time (TCP's from %v)",
 			wall(s.FrameMax), s.Frames, wall(s.FrameP99), wallclock.MostLate)
 	case virtual(s.FrameP50) > base:
-		v.worse(measure.Fail, "half of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
-			"but a round trip between two hosts of a switch takes %v: programs measured this machine, not "+
-			"the fabric (try --slowdown %g)", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
+		v.worse(measure.Fail,
+			"half of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
+				"but a round trip between two hosts of a switch takes %v: programs measured this machine, not "+
+				"the fabric (try --slowdown %g)", s.Frames, wall(s.FrameP50), virtual(s.FrameP50), base, fits(virtual(s.FrameP50)))
 	case s.Frames > 0 && s.LatenessP50 > base && s.Stalled == 0:
 		v.worse(measure.Fail, "half of the events were more than %v late, but a round trip between two hosts of a switch "+
-			"takes %v: programs measured this machine, not the fabric (try --slowdown %g)", s.LatenessP50, base, fits(s.LatenessP50))
+			"takes %v: programs measured this machine, not the fabric (try --slowdown %g)", s.LatenessP50, base,
+			fits(s.LatenessP50))
 	case virtual(s.FrameP99) > base:
-		v.worse(measure.Warn, "1 %% of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
-			"and one by %v, but a round trip between two hosts of a switch takes %v: times that programs "+
-			"measured are off by that (try --slowdown %g)", s.Frames,
+		v.worse(measure.Warn,
+			"1 %% of the %d frames that programs sent were processed more than %v late, %v of virtual time, "+
+				"and one by %v, but a round trip between two hosts of a switch takes %v: times that programs "+
+				"measured are off by that (try --slowdown %g)", s.Frames,
 			wall(s.FrameP99), virtual(s.FrameP99),
 			wall(s.FrameMax), base, fits(virtual(s.FrameP99)))
 	case s.LatenessP99 > base && s.Stalled == 0:
@@ -151,7 +156,8 @@ func (v *Verdict) followed(s wallclock.Status, base vtime.Time, fitting float64)
 			base, fits(s.LatenessP99))
 	}
 	if s.Lost > 0 {
-		v.worse(measure.Warn, "programs sent %d frames faster than the engine could process them; they were dropped before the NIC", s.Lost)
+		v.worse(measure.Warn,
+			"programs sent %d frames faster than the engine could process them; they were dropped before the NIC", s.Lost)
 	}
 }
 
@@ -175,7 +181,8 @@ func (v *Verdict) Write(w io.Writer) {
 	if c.WallSeconds == 0 { // nobody could look
 		return
 	}
-	fmt.Fprintf(w, "  %v of virtual time in %.1fs, slow-down %s; event latency %v (p50), %v (p99) of virtual time; engine busy %s\n",
+	fmt.Fprintf(w,
+		"  %v of virtual time in %.1fs, slow-down %s; event latency %v (p50), %v (p99) of virtual time; engine busy %s\n",
 		vtime.Time(c.VirtualNS)*vtime.Nanosecond, c.WallSeconds, c.slowdown(), vtime.Time(c.LatenessP50NS)*vtime.Nanosecond,
 		vtime.Time(c.LatenessP99NS)*vtime.Nanosecond, percent(c.Busy))
 	if c.Frames > 0 {

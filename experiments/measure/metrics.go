@@ -48,7 +48,8 @@ func (k Kind) Parse(text string) (float64, error) {
 	x, err := strconv.ParseFloat(digits, 64)
 	switch {
 	case err != nil && isNumber(strings.Replace(digits, ",", ".", 1)):
-		return 0, fmt.Errorf("%q has a comma: write a point before the decimals, as in %s, and nothing between thousands", text,
+		return 0, fmt.Errorf("%q has a comma: write a point before the decimals, as in %s, and nothing between thousands",
+			text,
 			strings.Replace(text, ",", ".", 1))
 	case err != nil || math.IsNaN(x) || math.IsInf(x, 0):
 		return 0, fmt.Errorf("%q is not %s: write one like %s", text, k.Name, k.Example())

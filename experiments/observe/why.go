@@ -116,7 +116,8 @@ func (w *whyRecord) write(folder *files.Folder, s *scenario.Scenario) error {
 			f := &record.Flows[i]
 			for k, x := range f.Shares {
 				row := rundir.WhyRow{
-					Flow: f.Flow, Stage: x.Stage.String(), Again: x.Retransmitted, What: x.What.String(), Way: "data", Port: name(x.Port),
+					Flow: f.Flow, Stage: x.Stage.String(), Again: x.Retransmitted, What: x.What.String(),
+					Way: "data", Port: name(x.Port),
 					Cause:  int(x.Cause),
 					Signal: x.Signal.String(), SignalPort: name(x.SignalPort), SignalCause: int(x.SignalCause),
 					Picoseconds: int64(f.Times[k]),

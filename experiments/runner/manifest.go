@@ -40,7 +40,8 @@ func newManifest(r *runner) *rundir.Manifest {
 		name(t)
 	}
 	if r.options.Export == ExportHPCC {
-		m.Files[rundir.HPCCFlowsFile], m.Files[rundir.HPCCPausesFile] = "flows, as HPCC's simulator writes them", "PFC frames, likewise"
+		m.Files[rundir.HPCCFlowsFile], m.Files[rundir.HPCCPausesFile] = "flows, as HPCC's simulator writes them",
+			"PFC frames, likewise"
 	}
 	if r.Scenario.Host.Recovery == hostagent.SelectiveRepeat {
 		name(&rundir.Recovery.Schema)

@@ -72,7 +72,8 @@ type portPause struct {
 func newRecorder(s *scenario.Scenario, workers int) *recorder {
 	order := byStart(s.Flows)
 	r := &recorder{
-		message: engine.Flow{Number: -1}, scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s), ports: s.SampledPorts(),
+		message: engine.Flow{Number: -1}, scenario: s, priority: s.Host.DataPriority, data: prioritiesOf(s),
+		ports:   s.SampledPorts(),
 		tallies: map[tallied]*tally{},
 		rtt:     newRTTRecorders(workers), pfc: pfcTotals{byPort: map[int]*portPause{}},
 		events: map[string]int{}, spread: newSpread(s.Topology), congestion: newCongestion(s),
@@ -313,7 +314,8 @@ func (r *recorder) FlowDone(vtime.Time, int) { r.ended++ }
 
 // FlowStarted implements engine.Observer.
 func (r *recorder) FlowStarted(now vtime.Time, flow int) {
-	if flow < r.scenario.FlowCount() && (r.scenario.Sample.Interval > 0 || len(r.observers) > 0) { // not a further QP, and it is sampled
+	// not a further QP, and it is sampled
+	if flow < r.scenario.FlowCount() && (r.scenario.Sample.Interval > 0 || len(r.observers) > 0) {
 		r.started.flows = append(r.started.flows, startedFlow{int32(flow), now})
 	}
 }

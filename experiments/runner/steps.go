@@ -338,8 +338,8 @@ func (g *graphRun) open() (n int, first string) {
 	return n, first
 }
 
-// openRings implements open for a workload of rings, whose messages' operations have the numbers that they would have in
-// the graph.
+// openRings implements open for a workload of rings, whose messages' operations have the numbers that they would have
+// in the graph.
 func (g *graphRun) openRings() (n int, first string) {
 	graph, ring, number := g.w.Graph, 0, 0
 	_, n = g.rings()

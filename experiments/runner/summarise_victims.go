@@ -52,7 +52,8 @@ func (r *runner) victims() measure.VictimSummary {
 		if paused && !own {
 			sum.Count++
 			sum.ByTag[r.Scenario.Flows[r.Scenario.Entry(i)].Tag]++
-			sum.Worst = append(sum.Worst, measure.VictimFlow{Flow: i, Tag: r.Scenario.Flows[r.Scenario.Entry(i)].Tag, Slowdown: slowdown})
+			sum.Worst = append(sum.Worst,
+				measure.VictimFlow{Flow: i, Tag: r.Scenario.Flows[r.Scenario.Entry(i)].Tag, Slowdown: slowdown})
 		}
 	}
 	slices.SortStableFunc(sum.Worst, func(a, b measure.VictimFlow) int { return cmp.Compare(b.Slowdown, a.Slowdown) })

@@ -63,7 +63,8 @@ func (r *runner) noteReordering(v *measure.Verdict, sum *measure.Summary) {
 	if of := sum.Recovery; r.Scenario.Host.Recovery == hostagent.SelectiveRepeat && of != nil && of.Spurious > 0 {
 		text := fmt.Sprintf("packets were reordered, and %d were retransmitted though they were not lost: with "+
 			"host.selective.reorder %d, a packet counts as lost "+
-			"when that many later packets have arrived, and the latest arrived behind %d", of.Spurious, r.Hosts().Selective.Reorder, of.Extent)
+			"when that many later packets have arrived, and the latest arrived behind %d", of.Spurious,
+			r.Hosts().Selective.Reorder, of.Extent)
 		if sum.Drops.Frames+of.Trimmed+of.Timeouts == 0 { // otherwise the latest packet may have been lost
 			v.Worsen(measure.Warn, "%s (try host.selective.reorder %d)", text, of.Extent+1)
 		} else {

@@ -83,7 +83,8 @@ func (f *Flow) LiveFits() error {
 		return fmt.Errorf("a flow with %s (%s) is not supported in a live fabric: remove that setting", what, f.Tag)
 	}
 	if own.Priority > 0 {
-		return fmt.Errorf("a flow of priority %d (%s) is not supported in a live fabric, whose flows use host.data_priority: remove priority",
+		return fmt.Errorf("a flow of priority %d (%s) is not supported in a live fabric, whose flows use "+
+			"host.data_priority: remove priority",
 			own.Priority-1, f.Tag)
 	}
 	return nil
@@ -141,7 +142,8 @@ func telemetryFits(plan *topologies.Plan, spec *cc.Spec) error {
 func balancingFits(s *Scenario, spec *cc.Spec) error {
 	entropy := s.Host.Spreads()
 	if entropy && s.Topology.Hash == topologies.HashHPCC {
-		return errors.New("host.entropy changes source ports, but routing.hash: hpcc needs those of HPCC's simulator: remove one of the two")
+		return errors.New("host.entropy changes source ports, but routing.hash: hpcc needs those of HPCC's simulator: " +
+			"remove one of the two")
 	}
 	if s.Host.IP == wire.V6 && s.Topology.Hash == topologies.HashHPCC {
 		return errors.New("routing.hash: hpcc hashes a port that packets carry as IPv4 identification, which host.ip: " +
@@ -150,7 +152,8 @@ func balancingFits(s *Scenario, spec *cc.Spec) error {
 	if !entropy && !s.Topology.Balancing.ByPacket() {
 		return nil
 	}
-	const packets = "but switch.load_balancing or host.entropy sends packets over several paths: use flowlets or another congestion control"
+	const packets = "but switch.load_balancing or host.entropy sends packets over several paths: use flowlets or " +
+		"another congestion control"
 	switch {
 	case spec.Needs.INT:
 		return fmt.Errorf("%s compares the telemetry of consecutive packets on one path, %s", spec.Name,

@@ -23,8 +23,8 @@
 // Files:
 //
 //   - A scenario: scenario.go, variant.go (controllers with their own settings), workload.go (flows by a rule, and
-//     seeds), rings.go (large collectives on rings), flow_limits.go (by memory), sources.go (built-in scenarios, and the files
-//     from which a scenario was read).
+//     seeds), rings.go (large collectives on rings), flow_limits.go (by memory), sources.go (built-in scenarios, and
+//     the files from which a scenario was read).
 //   - Under one controller and seed: setup.go, needs.go (what the controller needs of switches and hosts).
 //   - Mistakes: check.go.
 //   - Likely mistakes in a valid scenario: warnings.go, and a file for each subject: warnings_loss.go (lossless frames

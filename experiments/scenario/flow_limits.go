@@ -6,8 +6,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// Bytes of memory that a run takes for a flow, for the message of a graph besides its operations, and for the message of
-// a ring that is kept as a rule: fitted to peaks of whole runs (docs/performance.md).
+// Bytes of memory that a run takes for a flow, for the message of a graph besides its operations, and for the message
+// of a ring that is kept as a rule: fitted to peaks of whole runs (docs/performance.md).
 const (
 	FlowMemory    = 450
 	MessageMemory = FlowMemory + 600

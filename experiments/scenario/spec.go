@@ -182,7 +182,8 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 	root := report.Parse(filename, data)
 	for i, what := range []string{"sweep", "family for search", "family for tune"} {
 		if command := []string{"sweep", "search", "tune"}[i]; root.Has(command) {
-			root.Mapping().Key(command).Errorf("this is a %s, not a scenario: run it with pausenet %s %s", what, command, filename)
+			root.Mapping().Key(command).Errorf("this is a %s, not a scenario: run it with pausenet %s %s",
+				what, command, filename)
 			return nil, report.Err()
 		}
 	}

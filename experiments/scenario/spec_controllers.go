@@ -285,7 +285,8 @@ func controllerFileNames(root *yamlspec.Value, given []string) (names []string) 
 	}
 	for _, name := range given {
 		if controllerfile.Is(name) {
-			names = append(names, controllerfile.Name(name), strings.TrimSuffix(controllerfile.Name(name), controllerfile.WindowEnd))
+			names = append(names, controllerfile.Name(name),
+				strings.TrimSuffix(controllerfile.Name(name), controllerfile.WindowEnd))
 		}
 	}
 	return names

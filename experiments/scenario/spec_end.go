@@ -40,7 +40,8 @@ func (d *decoder) endless(m *yamlspec.Mapping) {
 			continue
 		}
 		plan := d.s.Topology
-		m.Key("drain").Errorf("drain waits until every flow has ended, but flow %d (%s, %s to %s) never ends: give it a size or remove drain",
+		m.Key("drain").Errorf("drain waits until every flow has ended, but flow %d (%s, %s to %s) never ends: give it a "+
+			"size or remove drain",
 			i, f.Tag, plan.Nodes[f.Source].Name, plan.Nodes[f.Destination].Name)
 		return
 	}

@@ -77,7 +77,8 @@ func (d *decoder) fault(v *yamlspec.Value) {
 	}
 	d.faultKind(v, m, &f, link != nil)
 	if one := m.Get("one_way"); f.OneWay && (link == nil || f.Kind == settings.FaultDown) {
-		one.Errorf("one_way applies to loss, corrupt, ber, delay and rate of a link only: a link goes down in both directions")
+		one.Errorf("one_way applies to loss, corrupt, ber, delay and rate of a link only: a link goes down " +
+			"in both directions")
 	}
 	m.Done()
 	if m.Sound() {

@@ -155,7 +155,8 @@ func (d *decoder) add(e *flowEntry, pairs []Flow) {
 func (d *decoder) checkTimes(v *yamlspec.Value, m *yamlspec.Mapping, e *flowEntry) {
 	switch between := m.Get("interval"); {
 	case between == nil && e.count > 1:
-		m.Key("count").Errorf("count %d needs an interval between the starts, such as interval: 15us (0 starts all flows at once)",
+		m.Key("count").Errorf("count %d needs an interval between the starts, such as interval: 15us (0 starts "+
+			"all flows at once)",
 			e.count)
 	case between != nil && m.Get("count") == nil:
 		m.Key("interval").Errorf("interval has no effect without count")
@@ -205,7 +206,8 @@ func (d *decoder) checkRates(m *yamlspec.Mapping, x *FlowExtras) {
 		m.Get(ownController).Errorf("a flow of constant rate has no congestion control: remove cc or constant_rate")
 	}
 	if x.StartRate > 0 && x.ConstantRate > 0 {
-		m.Key("constant_rate").Errorf("a flow of constant rate has no congestion control to start: remove start_rate or constant_rate")
+		m.Key("constant_rate").Errorf("a flow of constant rate has no congestion control to start: remove " +
+			"start_rate or constant_rate")
 	}
 }
 
@@ -334,7 +336,8 @@ func (d *decoder) checkStart(m *yamlspec.Mapping, v *yamlspec.Value, start, inte
 	case start >= end:
 		at.Errorf("start %v must be before the end of the run (duration %v)", start, end)
 	case count > 1 && interval > 0 && vtime.Time(count-1) > (end-1-start)/interval:
-		m.Get("count").Errorf("the last of %d flows would start after the end of the run (duration %v): set count to %d or less",
+		m.Get("count").Errorf("the last of %d flows would start after the end of the run (duration %v): set "+
+			"count to %d or less",
 			count, end, (end-1-start)/interval+1)
 	}
 }

@@ -16,7 +16,8 @@ import (
 // published reads the results that a source gives for the scenario. It runs after flows and controllers, which it
 // names.
 func (d *decoder) published(v *yamlspec.Value) {
-	const example = "a table must be a mapping such as {title: Table 6, columns: [dcqcn], rows: [{metric: fct_mean, unit: ms, values: [5.2]}]}"
+	const example = "a table must be a mapping such as {title: Table 6, columns: [dcqcn], rows: [{metric: fct_mean, " +
+		"unit: ms, values: [5.2]}]}"
 	for _, item := range v.Mappings(example) {
 		var t measure.PublishedTable
 		var shared measure.PublishedRow

@@ -230,7 +230,10 @@ var quantities = []struct {
 	{PauseRate, false, true, "PAUSE frames that the port sends, per second; `all` for all ports together"},
 	{CongestedMarks, false, false, "packets that the port marks congestion experienced, per second"},
 	{UndeterminedMarks, false, false, "packets that the port marks undetermined encountered (TCD), per second"},
-	{PortState, false, false, "TCD state of the port and the data's priority: 0 not congested, 1 undetermined, 2 congested"},
+	{
+		PortState, false, false,
+		"TCD state of the port and the data's priority: 0 not congested, 1 undetermined, 2 congested",
+	},
 	{Throughput, true, true, "payload delivered, bits per second, summed over the flows with the tag"},
 	{SendingRate, true, true, "the controller's rate, summed over the flows with the tag"},
 }
@@ -284,7 +287,8 @@ func (d *decoder) series(v *yamlspec.Value) (s Series, ok bool) {
 		s.Port, ok = d.seriesPort(subject)
 	}
 	if s.Priority > 0 && (!byPriority || s.Port == AllPorts) {
-		m.Get("priority").Errorf("priority: only queue, ingress, goodput, rate and the pause of one port can show a single priority")
+		m.Get("priority").Errorf("priority: only queue, ingress, goodput, rate and the pause of one port can show " +
+			"a single priority")
 	}
 	s.Reference.read(m, s.Quantity)
 	return s, ok

@@ -187,7 +187,8 @@ func (d *decoder) collectiveStep(v *yamlspec.Value, m *yamlspec.Mapping, w *work
 	}
 	if spec.Algorithm == collective.Hierarchical && group == nil {
 		if spec.Group = d.rackGroup(hosts, placement); spec.Group == 0 {
-			v.Errorf("cannot derive group, because the ranks are not listed rack by rack with equally many in each: set it, such as group: 4")
+			v.Errorf("cannot derive group, because the ranks are not listed rack by rack with equally many in each: set " +
+				"it, such as group: 4")
 			return nil
 		}
 	}
@@ -362,7 +363,8 @@ func (d *decoder) compute(v *yamlspec.Value, w *workloadEntry, c collective.Comp
 			factor.Errorf("factor %g must be above 0 and at most 1000000", c.Factor)
 		}
 		if (slow == nil) != (factor == nil) {
-			v.Errorf("slow (the ranks that take longer) and factor (how much longer) go together, such as slow: h3 and factor: 1.5: give both")
+			v.Errorf("slow (the ranks that take longer) and factor (how much longer) go together, such as slow: h3 and " +
+				"factor: 1.5: give both")
 		}
 		if hosts != nil {
 			s.slow = d.members(slow, hosts)

@@ -82,7 +82,8 @@ func (e *workloadEntry) loadKeys(count, counted string) keys.Table {
 	return keys.Table{
 		keys.Number("load", &e.View.Load).Present("this or `interval`").Means(
 			"a fraction of the capacity of the `core` or the `hosts`, see below"),
-		keys.Choice("of", &e.View.Of, "core", "hosts").Present("required with `load`").Means("capacity of which `load` is a fraction"),
+		keys.Choice("of", &e.View.Of, "core", "hosts").Present("required with `load`").Means(
+			"capacity of which `load` is a fraction"),
 		keys.Time("interval", &e.interval).Present("this or `load`").NotZero(positive).Means(
 			"time between two flows, or two incasts; on average if they are random"),
 		keys.Time("start", &e.clock.Start).Means("time of the first flow or later"),
@@ -141,7 +142,8 @@ func (e *workloadEntry) collectiveKeys() keys.Table {
 func (e *workloadEntry) jobKeys() keys.Table {
 	return append(e.rankKeys(),
 		keys.Time("start", &e.clock.Start).Means("time at which the first rank may start"),
-		keys.Integer("iterations", &e.iterations).Between("1", strconv.Itoa(1<<20)).Means("number of repetitions of the steps"),
+		keys.Integer("iterations", &e.iterations).Between("1", strconv.Itoa(1<<20)).Means(
+			"number of repetitions of the steps"),
 		keys.List("steps", new(stepEntry).keys).Need().Means("each a `compute`, a `collective` or `barrier: true`"))
 }
 
@@ -187,8 +189,9 @@ func (c *collectiveEntry) keys(path string) keys.Table {
 	return keys.Table{
 		keys.Choice(path+"kind", &c.Kind, collective.Kinds...).Need().Means("kind of the collective"),
 		algorithmKey(path+"algorithm", &c.Algorithm),
-		keys.Size(path+"size", &c.size).Need().Means("as in nccl-tests. `allreduce`, `broadcast`: bytes of a rank's buffer. " +
-			"`allgather`: what each rank has at the end. `reducescatter`, `alltoall`: what each rank has at the start"),
+		keys.Size(path+"size", &c.size).Need().Means(
+			"as in nccl-tests. `allreduce`, `broadcast`: bytes of a rank's buffer. " +
+				"`allgather`: what each rank has at the end. `reducescatter`, `alltoall`: what each rank has at the start"),
 		chunksKey(path+"chunks", &c.Chunks), groupKey(path+"group", &c.Group),
 		keys.Other(path+"root", "name", aText).Usually("the first rank").Means("for `broadcast`: the host that has the data"),
 	}

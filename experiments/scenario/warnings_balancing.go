@@ -148,7 +148,8 @@ func (w *warner) polarisation() {
 	}
 	why, remedy := fmt.Sprintf("they hash %v only", b.Fields), "load_balancing.fields: 5-tuple"
 	if b.Seed != topologies.OwnSeed {
-		why, remedy = "the switches before them chose these flows by the same hash, with the same seed", "load_balancing.seed: own"
+		why, remedy = "the switches before them chose these flows by the same hash, with the same seed",
+			"load_balancing.seed: own"
 	}
 	w.warn("hashes are polarised at %s: %s; %s; set switch.%s", Few(names), example, why, remedy)
 }

@@ -26,7 +26,8 @@ func (w *warner) pauses() {
 		}
 	}
 	for _, xoff := range slices.Sorted(maps.Keys(switches)) {
-		w.warn("%s: pfc.xoff is %v, no more than a full packet of %v, so each packet triggers a PAUSE; raise switch.pfc.xoff or set it to auto",
+		w.warn("%s: pfc.xoff is %v, no more than a full packet of %v, so each packet triggers a PAUSE; raise "+
+			"switch.pfc.xoff or set it to auto",
 			Few(switches[xoff]), xoff, packet)
 	}
 }

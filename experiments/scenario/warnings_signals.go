@@ -62,7 +62,8 @@ func (w *warner) marks() {
 				k.at, k.most, k.by, k.key)
 			continue
 		}
-		w.warn("%s: %s is %v, but a lossy queue holds at most %v (%s), so packets are %s before %s marked; lower %s or raise %s",
+		w.warn("%s: %s is %v, but a lossy queue holds at most %v (%s), so packets are %s before %s marked; "+
+			"lower %s or raise %s",
 			where, k.name, k.at, k.most, k.key, lost, k.before, k.by, k.key)
 	}
 }
@@ -97,7 +98,8 @@ func (w *warner) unmarked() {
 	e := &w.s.Switch.ECN
 	chosen := w.s.Switch.Lossless() | 1<<w.s.Host.DataPriority
 	if unmarked := chosen &^ e.Priorities; e.Mode != switchagent.ECNOff && (w.needs.ECN || w.needs.PCN) && unmarked != 0 {
-		w.warn("ECN marks priorities %v, but RDMA may also use %v, where %s gets no congestion signal; change switch.ecn.priorities",
+		w.warn("ECN marks priorities %v, but RDMA may also use %v, where %s gets no congestion signal; change "+
+			"switch.ecn.priorities",
 			keys.PriorityList(e.Priorities), keys.PriorityList(unmarked), w.spec.Name)
 	}
 }

@@ -78,7 +78,10 @@ func (s *Suite) processors() int {
 
 // RunPath returns the folder of a scenario's run under a controller, if there is one seed.
 func (s *Suite) RunPath(c *Scenario, controller string) string {
-	return rundir.Location{Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: c.Seed, Controller: controller}.Path()
+	return rundir.Location{
+		Scenario: filepath.Join(s.Directory, c.Scenario.Name), Seed: c.Seed,
+		Controller: controller,
+	}.Path()
 }
 
 // ReportPath returns the path of a scenario's report.

@@ -61,7 +61,8 @@ func (spec *Spec) check() error {
 	case spec.Summary == "" || spec.Source == "":
 		return fmt.Errorf("%s lacks a Summary or a Source, which list --cc shows", spec.Name)
 	case spec.Departure == "":
-		return fmt.Errorf("%s does not say how a change of the rate affects a departure that is already scheduled: set Departure", spec.Name)
+		return fmt.Errorf("%s does not say how a change of the rate affects a departure that is already "+
+			"scheduled: set Departure", spec.Name)
 	}
 	if n := spec.Needs; n.Grants {
 		switch {

@@ -25,7 +25,8 @@ var dconSpec = define(Spec{
 		},
 		{
 			Name: "cnm_rate", Kind: ChoiceKind, Choices: []string{"set", "lower"}, Default: "set",
-			Doc: "set: a CNM sets the rate to C/N, and may raise it unless another arrived within cnm_window; lower: a CNM never raises the rate",
+			Doc: "set: a CNM sets the rate to C/N, and may raise it unless another arrived within cnm_window; lower: a CNM " +
+				"never raises the rate",
 		},
 		{
 			Name: "increase", Kind: ChoiceKind, Choices: increaseChoices, Default: "dcqcn", When: "false", Doc: increaseDoc,
@@ -75,7 +76,8 @@ var (
 const (
 	recoveryDoc = "freeze: a CNM stops increases for the hold time, then fast recovery returns to the rate before " +
 		"the burst; jump: a CNM changes neither timers nor target"
-	increaseDoc = "dcqcn: all stages of DCQCN; halve: only (target+rate)/2, triggered by the timer or an unmarked CNP; the target never grows"
+	increaseDoc = "dcqcn: all stages of DCQCN; halve: only (target+rate)/2, triggered by the timer or an unmarked CNP; " +
+		"the target never grows"
 )
 
 // dconConstants holds DCON's constants, shared by all flows.

@@ -48,7 +48,8 @@ func (r Resolver) file(text string) (value, string, error) {
 	sum := sha256.Sum256(content)
 	own := hex.EncodeToString(sum[:8])
 	if given != "" && given != own {
-		return value{}, "", fmt.Errorf("has changed: its SHA-256 now begins with %s (to accept the new content, remove #sha256=%s)", own, given)
+		return value{}, "", fmt.Errorf("has changed: its SHA-256 now begins with %s (to accept the new content, "+
+			"remove #sha256=%s)", own, given)
 	}
 	return value{content: append([]byte{}, content...)}, path + "#sha256=" + own, nil
 }

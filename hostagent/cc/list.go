@@ -63,9 +63,10 @@ func (spec *Spec) WriteTable(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(w, "\nA rate is in bits per second of line time (40Mbps, line/1000, mtu/rtt), a time has a unit (55us, 1.25rtt), "+
-		"a size is in bytes (10MB, 1bdp). line and rtt are those of the flow's unloaded path, bdp is line times rtt. A "+
-		"number has no unit (1/256).\n")
+	_, err := fmt.Fprint(w,
+		"\nA rate is in bits per second of line time (40Mbps, line/1000, mtu/rtt), a time has a unit (55us, 1.25rtt), "+
+			"a size is in bytes (10MB, 1bdp). line and rtt are those of the flow's unloaded path, bdp is line times rtt. A "+
+			"number has no unit (1/256).\n")
 	return err
 }
 

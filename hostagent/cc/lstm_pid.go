@@ -18,8 +18,9 @@ func newLSTMPIDSpec(name, rttch string) *Spec {
 		Name: name,
 		Summary: "Predicts the next RTT and steers it to a target. A small neural network predicts; the rate " +
 			"changes in proportion to the distance of the prediction from the target.",
-		Source: "the LSTM-PID thesis, chapter 3; its weights were not published: the built-in ones are pausenet's own (see docs/lstm-pid.md)",
-		Needs:  SwitchNeeds{ACK: true}, Departure: DepartureMoves,
+		Source: "the LSTM-PID thesis, chapter 3; its weights were not published: the built-in ones are pausenet's own (see " +
+			"docs/lstm-pid.md)",
+		Needs: SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: append(pidParameters(rttch), Parameter{
 			Name: "weights", Kind: FileKind, Default: builtIn,
 			Doc: "the network's weights, a file written by pausenet train lstm; relative to the working directory",

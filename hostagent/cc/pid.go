@@ -22,10 +22,11 @@ func rttchSummary(name, summary string) string {
 // newPIDSpec returns the PID control alone: the measured RTT stands for the predicted one (thesis, section 4.2.3).
 func newPIDSpec(name, rttch string) *Spec {
 	s := Spec{
-		Name:    name,
-		Summary: "Steers the RTT to a target. Once per RTT, the rate changes in proportion to the distance of the RTT from the target.",
-		Source:  "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
-		Needs:   SwitchNeeds{ACK: true}, Departure: DepartureMoves,
+		Name: name,
+		Summary: "Steers the RTT to a target. Once per RTT, the rate changes in proportion to the distance of the " +
+			"RTT from the target.",
+		Source: "the LSTM-PID thesis, section 3.5, without the prediction (its section 4.2.3)",
+		Needs:  SwitchNeeds{ACK: true}, Departure: DepartureMoves,
 		Parameters: pidParameters(rttch),
 	}
 	if rttch == "true" {
@@ -48,7 +49,8 @@ func pidParameters(rttch string) []Parameter {
 		{Name: "initial_rate", Kind: RateKind, Default: "line/10", Min: "1bps", Max: "line", Doc: "rate of a new flow"},
 		minimumRate("line/100"),
 		flag("rttch", rttch,
-			"moves the target to the flow's mean RTT, at most 10 unloaded ones, after more than 6 samples in a row on one side of it"),
+			"moves the target to the flow's mean RTT, at most 10 unloaded ones, after more than 6 samples in a row "+
+				"on one side of it"),
 		{
 			Name: "rttch_count", Kind: ChoiceKind, Default: "signed", Choices: []string{"signed", "printed"},
 			Doc: "signed: samples below the target move it as well as samples above it; printed: only samples above it do, " +
@@ -56,7 +58,8 @@ func pidParameters(rttch string) []Parameter {
 		},
 		{
 			Name: "rttch_mean", Kind: ChoiceKind, Default: "rtt", Choices: []string{"rtt", "deviation"},
-			Doc: "rtt: the target becomes the flow's mean RTT; deviation: it grows by the mean of all deviations, each from the target of its time",
+			Doc: "rtt: the target becomes the flow's mean RTT; deviation: it grows by the mean of all deviations, each from " +
+				"the target of its time",
 		},
 		{
 			Name: "control_from", Kind: IntegerKind, Default: "1", Min: "1", Max: "1000",
@@ -98,8 +101,9 @@ func newPIDConstants(env Env, set *Settings, network *lstm.Network) (*pidConstan
 	}
 	switch {
 	case target <= env.BaseRTT && !set.Flag("any_target"):
-		return nil, schema.Errorf("target", "%v does not exceed the path's unloaded RTT of %v: no RTT could be below it, and the rate would "+
-			"fall to min_rate (use 1.2rtt or more)", target, env.BaseRTT)
+		return nil, schema.Errorf("target",
+			"%v does not exceed the path's unloaded RTT of %v: no RTT could be below it, and the rate would "+
+				"fall to min_rate (use 1.2rtt or more)", target, env.BaseRTT)
 	case c.initial < c.min:
 		return nil, schema.Errorf("initial_rate", "%v is below min_rate, %v", units.Rate(c.initial), units.Rate(c.min))
 	}

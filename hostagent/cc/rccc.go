@@ -47,7 +47,8 @@ var rcccSpec = define(Spec{
 		},
 		{
 			Name: "oversubscribed", Kind: ChoiceKind, Default: auto, Choices: []string{auto, "true", "false"},
-			Doc: "whether marks lower a receiver's rate, by the constants below; auto: if the fabric's uplinks have less capacity than its hosts",
+			Doc: "whether marks lower a receiver's rate, by the constants below; auto: if the fabric's uplinks have less " +
+				"capacity than its hosts",
 		},
 		duration("adjust_period", "1.5netrtt", "1s", "time between two adjustments of a receiver's rate"),
 		fraction("target_marks", "0.3", "tolerated share of marked packets: above it, the rate falls"),
@@ -57,7 +58,8 @@ var rcccSpec = define(Spec{
 		fraction("increase", "0.01",
 			"share of the port's rate added per period; doubles with each period without marks"),
 		fraction("min_share", "0",
-			"lower bound on share after cuts by marks; 0: 0.9 over the fabric's oversubscription, or 0.01 if that is less or there is none"),
+			"lower bound on share after cuts by marks; 0: 0.9 over the fabric's oversubscription, or 0.01 if that is less "+
+				"or there is none"),
 	},
 }, func(env Env, s *Settings) (*rcccConstants, error) {
 	if int64(s.Size("max_cwnd")) < int64(env.MTU) {

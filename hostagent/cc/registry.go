@@ -234,7 +234,8 @@ func Resolve(name string, given map[string]string, env Env) (Settings, error) {
 // Resolve works like the function Resolve, for any controller and with files.
 func (r Resolver) Resolve(spec *Spec, given map[string]string, env Env) (Settings, error) {
 	if env.LineRate <= 0 || env.BaseRTT < 0 || env.MinRate < 0 || env.MTU <= 0 || env.LineMTU < int64(env.MTU) {
-		return Settings{}, fmt.Errorf("%s: invalid environment %+v: expected a line rate, an MTU, and a line MTU no smaller than the MTU",
+		return Settings{}, fmt.Errorf("%s: invalid environment %+v: expected a line rate, an MTU, and a line MTU no "+
+			"smaller than the MTU",
 			spec.Name, env)
 	}
 	s := Settings{spec: spec, env: shared(env)}

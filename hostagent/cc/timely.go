@@ -33,8 +33,9 @@ var timelySpec = define(Spec{
 	low, high := s.Time("t_low"), s.Time("t_high")
 	switch {
 	case high <= env.BaseRTT:
-		return nil, schema.Errorf("t_high", "%v does not exceed the path's unloaded RTT of %v: the rate could only fall (scaled=true makes "+
-			"thresholds proportional to the RTT)", high, env.BaseRTT)
+		return nil, schema.Errorf("t_high",
+			"%v does not exceed the path's unloaded RTT of %v: the rate could only fall (scaled=true makes "+
+				"thresholds proportional to the RTT)", high, env.BaseRTT)
 	case low > high:
 		return nil, schema.Errorf("t_low", "%v is more than t_high, %v", low, high)
 	}

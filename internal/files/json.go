@@ -35,7 +35,8 @@ func CheckSchema(data []byte) error {
 		return nil
 	}
 	if n, err := strconv.Atoi(string(m[1])); err != nil || n > Schema {
-		return fmt.Errorf("its schema is %s, but this pausenet knows %d (read it with the version that wrote it, or a later one)", m[1], Schema)
+		return fmt.Errorf("its schema is %s, but this pausenet knows %d (read it with the version that wrote it, "+
+			"or a later one)", m[1], Schema)
 	}
 	return nil
 }

@@ -61,12 +61,14 @@ type Engine struct {
 // would look for bursts without tables of flows, or telemetry would be cut off.
 func New(c Config) (*Engine, error) {
 	if has := c.Plane.State().Features; has != c.Features {
-		return nil, fmt.Errorf("the %s plane was opened for these features: %v, and the engine is to have these: %v; both must be given the same",
+		return nil, fmt.Errorf("the %s plane was opened for these features: %v, and the engine is to have these: %v; both "+
+			"must be given the same",
 			c.Plane.Name(), has, c.Features)
 	}
 	plan, live := c.Plan, c.Features.Live
 	if c.Hosts.IP != plan.IP || c.Hosts.Spreads() != plan.Spread {
-		return nil, fmt.Errorf("hosts send RoCE over %v with entropy %v, and the plan is for other hosts: make it with WithHosts",
+		return nil, fmt.Errorf("hosts send RoCE over %v with entropy %v, and the plan is for other hosts: make "+
+			"it with WithHosts",
 			c.Hosts.IP, c.Hosts.Entropy)
 	}
 	e := &Engine{worker: worker{

@@ -45,7 +45,8 @@ type flowControl interface {
 	// linkDown ends the pauses of port p, because its peer cannot. linkUp restarts both ends.
 	linkDown(w *worker, p *port)
 	linkUp(w *worker, ends [2]*port) error
-	// refreshPeer repeats the message that stops the peer of port p: the peer may not have it, or only for too short a time.
+	// refreshPeer repeats the message that stops the peer of port p: the peer may not have it, or only for too short a
+	// time.
 	refreshPeer(w *worker, p *port) error
 	// lost is called for each control frame that left port p and did not arrive, refused for each that could not leave.
 	lost(w *worker, p *port, f *frame.Frame)

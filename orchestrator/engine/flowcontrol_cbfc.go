@@ -281,7 +281,8 @@ func (c *cbfc) check(e *Engine) {
 				r.CreditsSent, waiting, messages, lost, far.CreditsReceived)
 		}
 		if n := r.PausesSent + r.ResumesSent + r.PausesReceived + r.ResumesReceived; n != 0 {
-			e.fail("every pause arrives", name, "%d PAUSEs and RESUMEs were built or received where flow control goes by credits", n)
+			e.fail("every pause arrives", name,
+				"%d PAUSEs and RESUMEs were built or received where flow control goes by credits", n)
 		}
 		repairs := e.ports[p.peer].fault != nil // messages repair the counts after a fault has lost frames
 		if r.CreditRepairs != 0 && !repairs {

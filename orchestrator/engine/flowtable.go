@@ -21,8 +21,8 @@ type flowTable struct {
 // Reserve makes room for this many more flows.
 func (t *flowTable) Reserve(flows int) { t.flows = slices.Grow(t.flows, flows) }
 
-// Flows returns all flows, by number, without the messages of rings (see Message). In a live fabric it returns the flows
-// that have not ended, in any order, and free slots, whose start and end is vtime.Never.
+// Flows returns all flows, by number, without the messages of rings (see Message). In a live fabric it returns the
+// flows that have not ended, in any order, and free slots, whose start and end is vtime.Never.
 func (t *flowTable) Flows() []Flow { return t.flows }
 
 // flow returns the flow with an id: its index in flows, or that of the message's slot after them.

@@ -145,7 +145,8 @@ func (e finalCheck) checkPorts() {
 			lost = f.lost[LossLink].Frames + f.lost[LossWire].Frames + f.lost[LossFCS].Frames + f.lost[LossDevice].Frames
 		}
 		if r.RxFrames != uint64(p.arrived) || p.arrived != peer.txFrames-int64(peer.wire.count)-lost {
-			e.fail("every frame sent arrives", name, "%d sent, %d on the wire, %d lost by faults, %d arrived, the pipeline saw %d",
+			e.fail("every frame sent arrives", name,
+				"%d sent, %d on the wire, %d lost by faults, %d arrived, the pipeline saw %d",
 				peer.txFrames, peer.wire.count, lost, p.arrived, r.RxFrames)
 		}
 		if r.IdleTriggers != 0 {

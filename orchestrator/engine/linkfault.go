@@ -190,8 +190,8 @@ func (e *Engine) SetDelay(port int, delay vtime.Time) error {
 	return nil
 }
 
-// SetRate changes the rate of a port. A frame that is being sent ends at the old rate. PAUSEs in force are refreshed, as
-// their quanta depend on the rate.
+// SetRate changes the rate of a port. A frame that is being sent ends at the old rate. PAUSEs in force are refreshed,
+// as their quanta depend on the rate.
 func (e *Engine) SetRate(port int, rate units.Rate) error {
 	if rate < units.Mbps || rate > 10*units.Tbps {
 		return fmt.Errorf("rate %v is outside 1Mbps..10Tbps", rate)

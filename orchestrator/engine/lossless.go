@@ -58,10 +58,12 @@ func (w *worker) lacksHeadroom(p *port, priority uint8) string {
 		return fmt.Sprintf("the %v of headroom hold what can be in flight to this port, so PAUSE came late or ran out: "+
 			"more switch.pfc.quanta, or thresholds that do not change in a run", headroom)
 	}
-	text := fmt.Sprintf("%v can be in flight to this port (%v) and its headroom is %v: switch.pfc.headroom must be %v or more here, or auto",
+	text := fmt.Sprintf("%v can be in flight to this port (%v) and its headroom is %v: switch.pfc.headroom must be %v "+
+		"or more here, or auto",
 		needed.Sum(), &needed, headroom, needed.Sum())
 	if answers {
-		text += fmt.Sprintf("; and %s sends ACK, NAK and CNP of this priority although it is paused (host.ack_when_paused), which comes on top",
+		text += fmt.Sprintf("; and %s sends ACK, NAK and CNP of this priority although it is paused "+
+			"(host.ack_when_paused), which comes on top",
 			w.plan.PeerNode(topologies.PortID(p.id)).Name)
 	}
 	return text

@@ -334,7 +334,8 @@ func (e *Engine) notifyStarts() {
 	if o, ok := e.monitor.observer.(StartObserver); ok {
 		if e.divided() {
 			slices.SortFunc(e.startedFlows, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(e.flow(int(a)).Start, e.flow(int(b)).Start), cmp.Compare(e.nameOf(int(a)), e.nameOf(int(b))))
+				return cmp.Or(cmp.Compare(e.flow(int(a)).Start, e.flow(int(b)).Start),
+					cmp.Compare(e.nameOf(int(a)), e.nameOf(int(b))))
 			})
 		}
 		for _, f := range e.startedFlows {

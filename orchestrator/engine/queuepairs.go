@@ -66,7 +66,8 @@ func (e *Engine) OpenPair(c PairConfig) (*Pair, error) {
 		return nil, fmt.Errorf("queue pairs of programs need frames with payload, which the %s plane has not got",
 			e.plane.Name())
 	case e.hosts.Recovery == hostagent.SelectiveRepeat:
-		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: bring the fabric up without recovery: selective")
+		return nil, errors.New("queue pairs of programs repair losses by go-back-N alone: bring the fabric up without " +
+			"recovery: selective")
 	}
 	own, err := e.pairConfig(&c)
 	if err != nil {

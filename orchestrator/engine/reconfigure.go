@@ -22,7 +22,8 @@ func (e *Engine) SetSwitch(index int, s *switchagent.Settings, b *topologies.Bal
 			if row.Name == "pfc.priorities" || row.Name == "cbfc.priorities" {
 				why = ", as buffers and headroom are made for it and programs have chosen by it"
 			}
-			return fmt.Errorf("%s stays as it is while a fabric works%s: bring it up with --set switch.%[1]s=. What can be changed: %[3]s",
+			return fmt.Errorf("%s stays as it is while a fabric works%s: bring it up with --set switch.%[1]s=. What can "+
+				"be changed: %[3]s",
 				row.Name, why, strings.Join(rows.Live(), ", "))
 		}
 	}

@@ -95,8 +95,9 @@ func (e *Engine) AddRing(c RingConfig) {
 	n := len(c.Flows)
 	total := n * c.Steps * c.Chunks
 	r := &ring{
-		RingConfig: c, index: int32(len(e.rings)), number: e.added, ranks: make([]ringRank, n), results: make([]messageResult, total),
-		others: map[int]Flow{},
+		RingConfig: c, index: int32(len(e.rings)), number: e.added, ranks: make([]ringRank, n),
+		results: make([]messageResult, total),
+		others:  map[int]Flow{},
 	}
 	if c.LastRTT {
 		r.lastRTT = make([]uint32, total)
@@ -152,7 +153,8 @@ func (w *worker) tryMessage(r *ring, rank int) {
 	s := &r.ranks[rank]
 	m := s.begun
 	needs := m - int32(r.Chunks)
-	if !s.entered || m == r.messages() || s.sent < m || needs >= s.delivered && !slices.Contains(s.deliveredBeyond, needs) {
+	if !s.entered || m == r.messages() || s.sent < m || needs >= s.delivered &&
+		!slices.Contains(s.deliveredBeyond, needs) {
 		return
 	}
 	s.begun++
@@ -255,7 +257,8 @@ func (e *Engine) freeMessages(ids []int32) {
 	if len(e.rings) == 0 {
 		return
 	}
-	slices.SortFunc(ids, func(a, b int32) int { return e.nameOf(int(a)) - e.nameOf(int(b)) }) // so that slots are reused alike
+	// so that slots are reused alike
+	slices.SortFunc(ids, func(a, b int32) int { return e.nameOf(int(a)) - e.nameOf(int(b)) })
 	for _, id := range ids {
 		slot := id - int32(len(e.flows))
 		if slot < 0 {

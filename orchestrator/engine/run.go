@@ -103,7 +103,8 @@ func (e *Engine) notifyObserver() {
 	if e.monitor.observer != nil {
 		if e.divided() {
 			slices.SortFunc(e.finishedFlows, func(a, b int32) int {
-				return cmp.Or(cmp.Compare(e.flow(int(a)).Finished, e.flow(int(b)).Finished), cmp.Compare(e.nameOf(int(a)), e.nameOf(int(b))))
+				return cmp.Or(cmp.Compare(e.flow(int(a)).Finished, e.flow(int(b)).Finished),
+					cmp.Compare(e.nameOf(int(a)), e.nameOf(int(b))))
 			})
 		}
 		for _, f := range e.finishedFlows {

@@ -58,8 +58,8 @@ func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 }
 
 // Punt gives switches a control plane. punt is called with each frame of programs that arrived at a switch's port and
-// that the pipelines do not forward. It returns true if the control plane takes the frame, which is valid only during the
-// call. Frames of the control plane come by Offer.
+// that the pipelines do not forward. It returns true if the control plane takes the frame, which is valid only during
+// the call. Frames of the control plane come by Offer.
 func (e *Engine) Punt(punt func(port int, data []byte) bool) { e.punt = punt }
 
 // Replies sets a function to call with the port after a program's frame was delivered to a host's stack. The stack's

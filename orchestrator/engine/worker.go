@@ -101,7 +101,8 @@ type fabric struct {
 	rerouted  bool
 	watchdogs watchdogs
 	punt      func(port int, data []byte) bool // see Engine.Punt; nil: switches have no control plane of their own
-	replies   func(port int)                   // accepts frames that a host's kernel sent in reply to a delivered one; nil: not live
+	// accepts frames that a host's kernel sent in reply to a delivered one; nil: not live
+	replies   func(port int)
 	slowPath  slowPath
 	datagrams map[uint32]*Datagrams // programs' queue pairs of datagrams, by number
 }

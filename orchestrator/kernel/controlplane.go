@@ -141,8 +141,8 @@ func network(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// SetCarrier makes a port's interface have a carrier, or none, by its outer end. The kernel registers that late, up to a
-// second, unless it is asked: until then it loses frames, and programs do not know.
+// SetCarrier makes a port's interface have a carrier, or none, by its outer end. The kernel registers that late, up to
+// a second, unless it is asked: until then it loses frames, and programs do not know.
 func (f *Fabric) SetCarrier(id topologies.PortID, up bool) error {
 	port := &f.plan.Ports[id]
 	ask := func() error {

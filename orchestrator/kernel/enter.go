@@ -56,7 +56,10 @@ func LocationOf(files []int) (Location, error) {
 	if len(files) < least || len(files) > least+1 {
 		return Location{}, fmt.Errorf("%d namespaces and folders, but a node has %d or %d", len(files), least, least+1)
 	}
-	p := Location{Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4], Image: pidns.NoRoot}
+	p := Location{
+		Network: files[0], Mounts: files[1], Root: files[2], Names: files[3], PIDs: files[4],
+		Image: pidns.NoRoot,
+	}
 	if len(files) > least {
 		p.Image = files[least]
 	}

@@ -30,7 +30,8 @@ type livePlane struct {
 }
 
 // ErrForged means that a program on a node set the mark that only the pipelines may set.
-var ErrForged = errors.New("a BPF program or tc filter on a node sends frames with the pipelines' mark, or passes frames to the pipelines")
+var ErrForged = errors.New("a BPF program or tc filter on a node sends frames with the pipelines' mark, or passes " +
+	"frames to the pipelines")
 
 // Timeouts of a pass into a host: from the outer end, through the entry, and after an unfinished pass. Through the
 // entry, passes finish within the system call unless the kernel steers frames to another processor. A live fabric

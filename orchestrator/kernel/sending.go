@@ -158,7 +158,8 @@ func (p *Plane) notSent(in int, err error) error {
 	switch {
 	case noRoom(err):
 		return machineError("the kernel has refused a frame into %s for %v (%w): the machine is out of memory, or something "+
-			"floods its network (net.core.netdev_max_backlog): free memory or end the flood, and try again", name, passTimeout, err)
+			"floods its network (net.core.netdev_max_backlog): free memory or end the flood, and try again",
+			name, passTimeout, err)
 	case isAny(err, unix.EIO):
 		return machineError("send into %s: %w: somebody took the interface %q of the hub namespace down", name, err,
 			entryName)

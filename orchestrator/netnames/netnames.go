@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package netnames gives network namespaces names for "ip netns", and removes these when the process that gave them ends,
-// even if it is killed. A second process, the keeper, waits for that end: it runs this program again. Importing the
-// package is enough for it.
+// Package netnames gives network namespaces names for "ip netns", and removes these when the process that gave them
+// ends, even if it is killed. A second process, the keeper, waits for that end: it runs this program again. Importing
+// the package is enough for it.
 package netnames
 
 import (

@@ -144,7 +144,8 @@ func mountProc() error {
 	switch err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err {
 	case nil:
 	case unix.EINVAL:
-		return errors.New("/ is not a mount point, as in a plain chroot (before chroot FOLDER, run mount --bind FOLDER FOLDER)")
+		return errors.New("/ is not a mount point, as in a plain chroot (before chroot FOLDER, run mount " +
+			"--bind FOLDER FOLDER)")
 	default:
 		return fmt.Errorf("make its mounts private: %w", err)
 	}

@@ -64,7 +64,8 @@ func Start(namespace int, cmd *exec.Cmd, capabilities Capabilities, root int, fo
 		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 		rootArgument = strconv.Itoa(fd + 2)
 	}
-	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), capabilities.String(), rootArgument, folder, path}, cmd.Args...)
+	cmd.Args = append([]string{becomeName, strconv.Itoa(fd), capabilities.String(), rootArgument, folder, path},
+		cmd.Args...)
 	cmd.Path = "/proc/self/exe"
 	err = cmd.Start()
 	failureEnd.Close()

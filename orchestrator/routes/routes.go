@@ -233,8 +233,8 @@ func (t Table) lookup(to netip.Addr) []int {
 	return nil
 }
 
-// Resolve returns the ports that switches' tables, by switch, choose for each host. The pipelines forward by the leaf of
-// a host. If a table has different ports for hosts of one leaf, the ports that most of them have count.
+// Resolve returns the ports that switches' tables, by switch, choose for each host. The pipelines forward by the leaf
+// of a host. If a table has different ports for hosts of one leaf, the ports that most of them have count.
 func Resolve(plan *topologies.Plan, tables []Table) *topologies.Routes {
 	base := plan.Routes()
 	r := &topologies.Routes{

@@ -191,7 +191,10 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 	results, err := s.Run(ctx)
 	for i, made := range results[0] {
 		if made != nil {
-			location := rundir.Location{Scenario: filepath.Join(ResultsFolder, o.Name), Seed: o.Seed, Controller: o.Controllers[i]}
+			location := rundir.Location{
+				Scenario: filepath.Join(ResultsFolder, o.Name), Seed: o.Seed,
+				Controller: o.Controllers[i],
+			}
 			o.Runs = append(o.Runs, Run{filepath.ToSlash(location.Path()), &made.Summary})
 		}
 	}

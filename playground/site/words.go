@@ -19,8 +19,8 @@ var (
 	call = regexp.MustCompile(`^(\w+)(\(.*\))$`)
 )
 
-// words returns the names that the tables of a page about controllers in Starlark explain, docs/controllers-from-files.md.
-// Tests of the program compare the tables with it.
+// words returns the names that the tables of a page about controllers in Starlark explain,
+// docs/controllers-from-files.md. Tests of the program compare the tables with it.
 func words(page string) (all []word) {
 	add := func(of, name, detail, info string) {
 		info = strings.ReplaceAll(link.ReplaceAllString(info, "$1"), "`", "")

@@ -1,5 +1,5 @@
-// Package clab reads topology files of containerlab, .clab.yml (https://containerlab.dev/manual/topo-def-file/), and writes
-// the text of topologies for pausenet.
+// Package clab reads topology files of containerlab, .clab.yml (https://containerlab.dev/manual/topo-def-file/), and
+// writes the text of topologies for pausenet.
 package clab
 
 import (
@@ -411,8 +411,9 @@ func (c *converter) written(n *node, folder string) written {
 		if exists(folder, image.Raw()) {
 			w.Image = image.Raw()
 		} else {
-			c.note(n.name, "image: pausenet pulls none, so the node has the machine's files: run \"docker save -o FILE.tar IMAGE\", "+
-				"and write the file's name")
+			c.note(n.name,
+				"image: pausenet pulls none, so the node has the machine's files: run \"docker save -o FILE.tar IMAGE\", "+
+					"and write the file's name")
 		}
 	}
 	targets := map[string]bool{}

@@ -32,7 +32,8 @@ func LeastSlowdown(s *scenario.Scenario, weight func(flow int) float64) (*Slowdo
 			continue
 		}
 		if special := f.Extra(); special.QPs.Count > 1 || special.Stop > 0 || special.Off > 0 {
-			return nil, fmt.Errorf("scenario %s: flow %d (%s) has qps, stop or on_off, for which there is no bound of slowdowns: remove that",
+			return nil, fmt.Errorf("scenario %s: flow %d (%s) has qps, stop or on_off, for which there is no bound of "+
+				"slowdowns: remove that",
 				s.Name, i, f.Tag)
 		}
 		if err := m.flows[i].trace(s, portsOf, i); err != nil {

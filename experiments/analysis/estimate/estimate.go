@@ -94,7 +94,8 @@ func rows(s *scenario.Scenario) int64 {
 	if s.Sample.Interval == 0 {
 		return 0
 	}
-	return (int64(s.Duration/s.Sample.Interval) + 1) * int64(len(s.SampledPorts())) * int64(bits.OnesCount8(s.DataPriorities()))
+	return (int64(s.Duration/s.Sample.Interval) + 1) * int64(len(s.SampledPorts())) * int64(
+		bits.OnesCount8(s.DataPriorities()))
 }
 
 // most returns the payload bytes that a flow sends if it has its path to itself.
@@ -168,7 +169,8 @@ const (
 	flowSeconds  = 3e-6
 	rowSeconds   = 60e-9
 	smallest     = 100.0 // ports of the fabric by which a hop is timed
-	slower       = 0.18  // a hop is slower by this part in a fabric with ten times as many ports: its memory is further away
+	// a hop is slower by this part in a fabric with ten times as many ports: its memory is further away
+	slower = 0.18
 )
 
 // SetTime sets the processor time, from the time of a hop in a small fabric (Hop).

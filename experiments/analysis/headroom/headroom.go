@@ -29,8 +29,8 @@ type Kind struct {
 	Headroom units.Bytes // of each lossless priority
 	// Fault holds the index in the scenario of the fault that changes the cable; -1: the cable is unchanged.
 	Fault int
-	// Unpaused reports whether hosts at the other ends send ACK, NAK and CNP of a lossless priority even while it is paused.
-	// No headroom is enough then.
+	// Unpaused reports whether hosts at the other ends send ACK, NAK and CNP of a lossless priority even while it is
+	// paused. No headroom is enough then.
 	Unpaused bool
 	// SONiC holds the headroom by the formula of SONiC's buffermgrd; 0: the switch has no cells, so the formula does
 	// not apply.

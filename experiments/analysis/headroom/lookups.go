@@ -59,8 +59,8 @@ func parseTable(data []byte) (rows []Row, err error) {
 	return rows, nil
 }
 
-// AddTable adds a file to the tables, or its name to the table with the same text. A file of comments is a table without
-// rows.
+// AddTable adds a file to the tables, or its name to the table with the same text. A file of comments is a table
+// without rows.
 func AddTable(tables []*Table, file string, data []byte) ([]*Table, error) {
 	if i := slices.IndexFunc(tables, func(t *Table) bool { return t.text == string(data) }); i >= 0 {
 		tables[i].Files = append(tables[i].Files, file)
@@ -124,7 +124,8 @@ func ParseResponse(text string) (Response, error) {
 func (a *Assumptions) Scenario(r *Row) string {
 	const headers, usual = 160, 1500
 	var b strings.Builder
-	fmt.Fprintf(&b, "name: %s\ntopology: {mtu: %d, ", strings.ToLower(strings.ReplaceAll(r.Name(), " ", "-")), a.LosslessMTU)
+	fmt.Fprintf(&b, "name: %s\ntopology: {mtu: %d, ",
+		strings.ToLower(strings.ReplaceAll(r.Name(), " ", "-")), a.LosslessMTU)
 	if a.MTU >= max(usual, a.LosslessMTU+headers) {
 		fmt.Fprintf(&b, "interface_mtu: %d, ", a.MTU)
 	}
@@ -136,7 +137,8 @@ func (a *Assumptions) Scenario(r *Row) string {
 	if a.Cell > 0 {
 		fmt.Fprintf(&b, ", cell_size: %v", a.Cell)
 	}
-	b.WriteString("}}\nhost: {data_priority: 3}\ncontrollers: [none]\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB}]\n")
+	b.WriteString("}}\nhost: {data_priority: 3}\ncontrollers: [none]\nduration: 1ms\nflows: [{from: h0, to: " +
+		"h1, size: 1KB}]\n")
 	return b.String()
 }
 

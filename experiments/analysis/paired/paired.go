@@ -14,9 +14,9 @@
 // differ: it ever reaches 1/p with a probability of at most p (Ville).
 //
 // Sources: Robbins, Annals of Mathematical Statistics 41 (1970), 1397-1409, for mixtures; Howard, Ramdas, McAuliffe and
-// Sekhon, Time-uniform, nonparametric, nonasymptotic confidence sequences, Annals of Statistics 49 (2021), 1055-1080, for
-// intervals that hold at all times; Clopper and Pearson, Biometrika 26 (1934), 404-413; Holm, Scandinavian Journal of
-// Statistics 6 (1979), 65-70.
+// Sekhon, Time-uniform, nonparametric, nonasymptotic confidence sequences, Annals of Statistics 49 (2021), 1055-1080,
+// for intervals that hold at all times; Clopper and Pearson, Biometrika 26 (1934), 404-413; Holm, Scandinavian Journal
+// of Statistics 6 (1979), 65-70.
 package paired
 
 import (

@@ -69,7 +69,8 @@ type Base struct {
 
 // sets returns the changes that make the scenario under a fault.
 func (b *Base) sets(f *Fault) []string {
-	return slices.Concat(b.Sets, f.Sets, []string{"faults=[" + strings.Join(slices.Concat(b.Entries, f.Entries), ", ") + "]"})
+	return slices.Concat(b.Sets, f.Sets,
+		[]string{"faults=[" + strings.Join(slices.Concat(b.Entries, f.Entries), ", ") + "]"})
 }
 
 // Load reads the scenario under a fault; the zero Fault changes nothing.
@@ -153,7 +154,8 @@ func Candidates(plan *topologies.Plan, used Usage, o Options) (faults []Fault) {
 		}
 		for _, part := range o.Rates {
 			add(float64(rate)*part, func(v float64) Fault {
-				return link(SlowLink, rounded(min(v, float64(rate))).String(), "rate", "link %s runs at %s in place of "+rate.String())
+				return link(SlowLink, rounded(min(v, float64(rate))).String(), "rate",
+					"link %s runs at %s in place of "+rate.String())
 			})
 		}
 		for _, more := range o.Delays {
@@ -190,7 +192,8 @@ func Candidates(plan *topologies.Plan, used Usage, o Options) (faults []Fault) {
 		for _, every := range o.Storms {
 			add(float64(every), func(v float64) Fault {
 				apart := vtime.Time(v) / vtime.Microsecond * vtime.Microsecond
-				return nic(Storm, apart.String(), "for: 1us, every: %s, pause: "+fmt.Sprintf("[%d]", o.Lossless), "NIC %s sends PAUSE every %s")
+				return nic(Storm, apart.String(), "for: 1us, every: %s, pause: "+fmt.Sprintf("[%d]", o.Lossless),
+					"NIC %s sends PAUSE every %s")
 			})
 		}
 	}
@@ -223,7 +226,8 @@ func places(plan *topologies.Plan, used Usage) (all []place) {
 		at := slices.IndexFunc(all, func(p place) bool {
 			a, b := &plan.Ports[p.port], &plan.Ports[port]
 			return a.Rate == b.Rate && a.Delay == b.Delay && plan.Nodes[a.Node].Tier == plan.Nodes[b.Node].Tier &&
-				plan.PeerNode(p.port).Tier == plan.PeerNode(port).Tier && near(used[p.port], used[port]) && near(used[a.Peer], used[peer])
+				plan.PeerNode(p.port).Tier == plan.PeerNode(port).Tier && near(used[p.port], used[port]) &&
+				near(used[a.Peer], used[peer])
 		})
 		if at < 0 {
 			all = append(all, place{name: name, port: port})

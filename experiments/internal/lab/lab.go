@@ -91,7 +91,8 @@ faults:
 // Files of HPCC's simulator: a star with a switch in the midst of the hosts, and flows of its kinds.
 const (
 	HPCCTopology = "5 1 4\n2\n0 2 40Gbps 1000ns 0\n1 2 40Gbps 1000ns 0\n3 2 40Gbps 0.000002 0\n4 2 100Gbps 1us 0\n"
-	HPCCFlows    = "4\n0 3 3 100 1500 2\n4 3 3 200 300000 2.000001\n1 3 3 4791 300000 2.000001\n0 4 3 100 1 2.0000100005\n\n" +
+	HPCCFlows    = "4\n0 3 3 100 1500 2\n4 3 3 200 300000 2.000001\n1 3 3 4791 300000 2.000001\n0 4 3 100 1 " +
+		"2.0000100005\n\n" +
 		"First line: # of flows\n"
 	HPCCScenario = `
 topology: {name: star, framing: ns3, hpcc: topo.txt}

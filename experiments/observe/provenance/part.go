@@ -69,8 +69,9 @@ type Part struct {
 	Answer        bool // on the path of an ACK
 	Class         int16
 	Port          int32 // -1: none
-	Hold          int32 // Paused: the number of the port's hold; Queued: the number of the hold that caused the queue, 0: none
-	Signal        Signal
+	// Paused: the number of the port's hold; Queued: the number of the hold that caused the queue, 0: none
+	Hold   int32
+	Signal Signal
 }
 
 // Entry holds the time of a part.

@@ -165,7 +165,8 @@ func (r *Recorder) Result() *Record {
 
 func (r *Recorder) share(p Part, cause func(port, hold int32) int32) Share {
 	x := Share{
-		Stage: p.Stage, What: p.What, Retransmitted: p.Retransmitted, Answer: p.Answer, Class: p.Class, Port: p.Port, Cause: -1,
+		Stage: p.Stage, What: p.What, Retransmitted: p.Retransmitted, Answer: p.Answer, Class: p.Class,
+		Port: p.Port, Cause: -1,
 		Signal: p.Signal.Kind, SignalPort: -1, SignalCause: -1,
 	}
 	if p.What == Paused || p.What == Queued && r.isSwitch(int(p.Port)) {

@@ -68,7 +68,8 @@ func GIF(title string, runs [][]byte, o Options) (*Result, error) {
 	length, rate := cmp.Or(o.Length, DefaultLength), cmp.Or(o.Rate, DefaultRate)
 	n := max(2, int(math.Round(length.Seconds()*float64(rate))))
 	if size := s.size(); n > mostBytes/(size.X*size.Y) {
-		return nil, fmt.Errorf("%d frames of %d by %d pixels are too many: lower the width, the frames a second or the length", n, size.X, size.Y)
+		return nil, fmt.Errorf("%d frames of %d by %d pixels are too many: lower the width, the frames a "+
+			"second or the length", n, size.X, size.Y)
 	}
 	s.perSecond = (s.to - s.from) / length.Seconds()
 	s.prepare((s.to - s.from) / float64(n-1))

@@ -136,7 +136,11 @@ func eventRows(run *Run, unit measure) []row {
 		e.Position = cmp.Or(e.Position, "the whole fabric")
 		rows = append(rows, row{
 			Label: fmt.Sprintf("%d. %s", i+1, unit.named(strconv.FormatFloat(float64(e.Time)/unit.div, 'f', -1, 64))),
-			Cells: []cell{{Text: e.Name, Bar: -1}, {Text: e.Position, Bar: -1}, {Text: withUnits(e.Detail), Bar: -1, Words: true}},
+			Cells: []cell{
+				{Text: e.Name, Bar: -1},
+				{Text: e.Position, Bar: -1},
+				{Text: withUnits(e.Detail), Bar: -1, Words: true},
+			},
 		})
 	}
 	if run.MoreEvents > 0 {

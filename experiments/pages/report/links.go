@@ -114,7 +114,8 @@ var (
 
 // pausedTables returns the links that flow control paused longest, the worst of any controller first.
 func pausedTables(r *Report) []table {
-	return r.linkTables("Links that were paused longest, by direction. A → B is paused by PAUSE frames from B, or by a lack of B's credits",
+	return r.linkTables("Links that were paused longest, by direction. A → B is paused by PAUSE frames from B, or by a "+
+		"lack of B's credits",
 		pausedOf, pausedOf, pauseRateOf)
 }
 

@@ -252,7 +252,8 @@ func stepsTables(r *Report) []table {
 		return []table{whole}
 	}
 	each := table{
-		Caption: "Collectives: from when the first rank enters until the last one leaves. Bandwidths are defined as in nccl-tests. " +
+		Caption: "Collectives: from when the first rank enters until the last one leaves. Bandwidths are defined " +
+			"as in nccl-tests. " +
 			limit, Corner: "Collective", Heads: r.names(),
 	}
 	for _, name := range kinds {

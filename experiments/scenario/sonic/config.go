@@ -54,7 +54,8 @@ func Parse(data []byte) (*Config, error) {
 			before := data[:min(int(syntax.Offset), len(data))]
 			return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
 		}
-		return nil, errors.New("not a config_db.json: expected an object of tables, such as {\"PORT\": {...}, \"BUFFER_PG\": {...}}")
+		return nil, errors.New("not a config_db.json: expected an object of tables, such as {\"PORT\": {...}, " +
+			"\"BUFFER_PG\": {...}}")
 	}
 	c := &Config{tables: map[string]Table{}}
 	for _, name := range tables {

@@ -28,7 +28,8 @@ type LookupRow struct {
 var lookupFields = []string{"size", "xon", "xoff", "dynamic_th", "xon_offset"}
 
 // ErrNoProfiles reports a file of comments only.
-var ErrNoProfiles = errors.New("the file has no profiles: expected lines such as \"100000 40m 4608 4608 160000 0 4608\"")
+var ErrNoProfiles = errors.New("the file has no profiles: expected lines such as \"100000 40m 4608 " +
+	"4608 160000 0 4608\"")
 
 // LookupRows reads the file: speed, cable, size, xon, xoff, threshold and, on some platforms, xon_offset.
 func LookupRows(data []byte) (rows []LookupRow, err error) {

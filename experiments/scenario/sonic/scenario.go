@@ -83,7 +83,8 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 				len(s.Ports))
 		}
 	} else if len(s.Lossless) > 0 {
-		note("BUFFER_POOL has no size for the ingress pool of lossless traffic, so the buffer is auto, the size that these ports need")
+		note("BUFFER_POOL has no size for the ingress pool of lossless traffic, so the buffer is auto, the size " +
+			"that these ports need")
 	}
 	data := 0
 	if len(s.Lossless) == 0 {

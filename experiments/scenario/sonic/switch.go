@@ -212,7 +212,8 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		}
 		of := reference(pg["profile"])
 		if name != "" && of != name {
-			return unsupported(p, "BUFFER_PG has profile %s for one lossless priority and %s for another, but pausenet supports one for all",
+			return unsupported(p,
+				"BUFFER_PG has profile %s for one lossless priority and %s for another, but pausenet supports one for all",
 				min(of, name), max(of, name))
 		}
 		name = of
@@ -307,7 +308,8 @@ func (c *Config) marking(s *Switch, p Port) error {
 		all = slices.DeleteFunc(all, func(n int) bool { return n > 7 })
 		if of := reference(row["wred_profile"]); of != "" {
 			if profile != "" && profile != of {
-				return unsupported(p, "QUEUE has WRED profile %s for one queue and %s for another, but pausenet supports one for all marked queues",
+				return unsupported(p,
+					"QUEUE has WRED profile %s for one queue and %s for another, but pausenet supports one for all marked queues",
 					profile, of)
 			}
 			profile = of

@@ -86,7 +86,8 @@ func (pfcLevels) lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable
 	buffer, ports := s.Resolve(cables)
 	reach := s.Reach(cables, ports)
 	if s.PFC.Alpha > 0 && s.PFC.XOFF == 0 {
-		return fmt.Sprintf("the buffer is %v, and XOFF, %g of what is free of it, lets lossless priorities take all of it beside lossy ones: "+
+		return fmt.Sprintf("the buffer is %v, and XOFF, %g of what is free of it, lets lossless priorities take all of it "+
+			"beside lossy ones: "+
 			"a larger switch.buffer, or a lower switch.pfc.alpha", buffer, s.PFC.Alpha)
 	}
 	if reach <= buffer {
@@ -106,7 +107,8 @@ func (cbfcLevels) check(plan *topologies.Plan, s *switchagent.Settings) error {
 	for id := range plan.Ports {
 		cable := CableAt(plan, topologies.PortID(id), longest)
 		if buffer := cable.Credits(&s.CBFC).Buffer; !s.CBFC.Holds(buffer, plan.Framing.Counted(longest), FullSize(plan)) {
-			return schema.Errorf("cbfc.buffer", "%v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
+			return schema.Errorf("cbfc.buffer",
+				"%v does not hold the blocks of a frame of %d B: with an MTU of %d a port would wait for ever",
 				buffer, longest, plan.MTU)
 		}
 	}

@@ -68,7 +68,8 @@ func CheckThresholds(plan *topologies.Plan, s *switchagent.Settings) error {
 		_, ports := own.Resolve(Cables(plan, id, false))
 		if n := len(profiles(own, ports)); n > ebpf.Profiles {
 			problem := fmt.Errorf("%s has ports of %d kinds, by their rates and delays, and there can be thresholds for %d: "+
-				"give pfc.xoff, cbfc.buffer, ecn.kmin, ecn.kmax, cnm.ecn_threshold and tcd.q_len, without per_rate", node.Name, n, ebpf.Profiles)
+				"give pfc.xoff, cbfc.buffer, ecn.kmin, ecn.kmax, cnm.ecn_threshold and tcd.q_len, without per_rate",
+				node.Name, n, ebpf.Profiles)
 			switch {
 			case s.ECN.PerRate > 0:
 				return schema.Errorf("ecn.per_rate", "%v: %w", s.ECN.PerRate, problem)

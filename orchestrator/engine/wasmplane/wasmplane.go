@@ -211,8 +211,9 @@ func (p *Plane) Check() []string {
 		started += o.done
 	}
 	if done, marked := p.pipelines.Counts(); done != started || marked != started {
-		problems = append(problems, fmt.Sprintf("%d passes were started, %d ended, the egress pipelines saw %d", started, done,
-			marked))
+		problems = append(problems,
+			fmt.Sprintf("%d passes were started, %d ended, the egress pipelines saw %d", started, done,
+				marked))
 	}
 	return problems
 }

@@ -219,7 +219,8 @@ func checkJIT() Check {
 		return Check{}
 	}
 	return Check{
-		Name: "bpf jit", Status: CheckWarning, Found: "off: the kernel interprets the pipelines, which is several times slower",
+		Name: "bpf jit", Status: CheckWarning,
+		Found:  "off: the kernel interprets the pipelines, which is several times slower",
 		Remedy: "sudo sysctl -w net.core.bpf_jit_enable=1",
 	}
 }
