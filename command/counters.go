@@ -194,8 +194,7 @@ func (f *countersFlags) ofScenario(ctx context.Context, name string) (*counters.
 		return nil, badInput(
 			fmt.Errorf("%s is a topology, without traffic to count (name a scenario, or a run's folder)", name))
 	}
-	controller := f.controller
-	controller = cmp.Or(controller, s.scenario.Controllers[0])
+	controller := cmp.Or(f.controller, s.scenario.Controllers[0])
 	if err := scenario.Check(s.scenario, []string{controller}); err != nil {
 		return nil, badInput(err)
 	}

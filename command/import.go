@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,8 +36,9 @@ configuration, or a topology from containerlab's.`,
 
 func newImportHPCCCommand() *cobra.Command {
 	var (
-		h                  scenario.HPCCImport
-		load, span, output string
+		h          scenario.HPCCImport
+		load, span string
+		out        importOutput
 	)
 	c := &cobra.Command{
 		Use:   "hpcc --topology FILE (--flow FILE | --cdf FILE)",
@@ -67,34 +69,22 @@ simulator's format.`,
 			if err := errors.Join(h.SetLoad(load), h.SetTime(span)); err != nil {
 				return badInput(err)
 			}
-			folder := "."
-			if output != "" && output != "-" {
-				folder = filepath.Dir(output)
-			}
 			for _, input := range []struct{ flag, name string }{{"topology", h.Topology}, {"flow", h.Flows}, {"cdf", h.CDF}} {
 				if _, err := os.Stat(input.name); input.name != "" && err != nil {
 					return badInput(fmt.Errorf("--%s: %w", input.flag, err))
 				}
-				if sameFile(input.name, output) {
-					return badInput(fmt.Errorf("--out %s is one of the input files (write to another)", output))
+				if out.is(input.name) {
+					return badInput(fmt.Errorf("--out %s is one of the input files (write to another)", out))
 				}
 			}
-			text, err := h.Scenario(folder)
+			text, err := h.Scenario(out.folder())
 			if err != nil {
 				return badInput(err)
 			}
-			s, err := scenario.Parse(filepath.Join(folder, "import.yaml"), []byte(text), nil)
-			if err == nil {
-				err = scenario.Check(s, s.Controllers)
-			}
-			if err != nil {
+			if err := out.check(text); err != nil {
 				return badInput(fmt.Errorf("cannot make a scenario from these files; nothing written\n%w", err))
 			}
-			if output == "" || output == "-" {
-				_, err := c.OutOrStdout().Write([]byte(text))
-				return err
-			}
-			return writeError(files.WriteWhole(output, []byte(text)))
+			return out.write(c, text)
 		},
 	}
 	c.Flags().StringVar(&h.Topology, "topology", "", "topology `file`, such as mix/fat.txt")
@@ -108,22 +98,64 @@ simulator's format.`,
 		"with --cdf, the offered load as a `share` of the hosts' bandwidth, such as 0.3 or 30%")
 	c.Flags().StringVar(&span, "time", "10ms", "with --cdf, the virtual `time` in which flows arrive")
 	completeNothing(c, "load", "time")
-	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
+	out.flag(c)
 	return c
 }
 
-// sameFile reports whether two names refer to one existing file.
-func sameFile(a, b string) bool {
-	if a == "" || b == "" {
-		return false
+// importOutput holds the name of the file to write; "" or - is standard output.
+type importOutput string
+
+func (o *importOutput) flag(c *cobra.Command) {
+	c.Flags().StringVar((*string)(o), "out", "", "output `file` (default: standard output)")
+}
+
+func (o importOutput) standard() bool { return o == "" || o == "-" }
+
+// folder returns the folder from which the text refers to other files.
+func (o importOutput) folder() string {
+	if o.standard() {
+		return "."
 	}
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
+	return filepath.Dir(string(o))
+}
+
+// is reports whether a name refers to the output, which exists.
+func (o importOutput) is(name string) bool {
+	x, errX := os.Stat(string(o))
+	y, errY := os.Stat(name)
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
+// input returns an error if the only input is also the output.
+func (o importOutput) input(name string) error {
+	if o.is(name) {
+		return badInput(fmt.Errorf("--out %s is the input file (write to another)", o))
+	}
+	return nil
+}
+
+// check returns an error unless the text is a scenario that can run.
+func (o importOutput) check(text string) error {
+	s, err := scenario.Parse(filepath.Join(o.folder(), "import.yaml"), []byte(text), nil)
+	if err == nil {
+		err = scenario.Check(s, s.Controllers)
+	}
+	return err
+}
+
+func (o importOutput) write(c *cobra.Command, text string) error {
+	if o.standard() {
+		_, err := io.WriteString(c.OutOrStdout(), text)
+		return err
+	}
+	return writeError(files.WriteWhole(string(o), []byte(text)))
+}
+
 func newImportSONiCCommand() *cobra.Command {
-	var lookup, topology, port, output string
+	var (
+		lookup, topology, port string
+		out                    importOutput
+	)
 	c := &cobra.Command{
 		Use:   "sonic CONFIG_DB",
 		Short: "Make a scenario from a SONiC switch's config_db.json",
@@ -145,19 +177,15 @@ names the platform's pg_profile_lookup.ini.`,
   pausenet check headroom switch.yaml --response 2us`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if sameFile(args[0], output) {
-				return badInput(fmt.Errorf("--out %s is the input file (write to another)", output))
+			if err := out.input(args[0]); err != nil {
+				return err
 			}
-			text, notes, err := importSONiC(args[0], lookup, topology, port, output)
+			text, notes, err := importSONiC(args[0], lookup, topology, port, out)
 			if err != nil {
 				return badInput(err)
 			}
 			writeWarnings(c.ErrOrStderr(), args[0], notes)
-			if output == "" || output == "-" {
-				_, err := c.OutOrStdout().Write([]byte(text))
-				return err
-			}
-			return writeError(files.WriteWhole(output, []byte(text)))
+			return out.write(c, text)
 		},
 	}
 	c.Flags().StringVar(&lookup, "lookup", "", "the platform's pg_profile_lookup.ini `file`")
@@ -165,7 +193,7 @@ names the platform's pg_profile_lookup.ini.`,
 		"apply the settings to the switches of this topology, a built-in's `name` or a file")
 	c.Flags().StringVar(&port, "port", "",
 		"import the ports with the same settings as this `port` (default: the largest group)")
-	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
+	out.flag(c)
 	completeNothing(c, "port")
 	return c
 }
@@ -174,7 +202,9 @@ names the platform's pg_profile_lookup.ini.`,
 var sonicFile = files.Kind{Name: "a file of a SONiC switch", Most: 64 << 20}
 
 // importSONiC returns the text of a scenario that can run.
-func importSONiC(name, lookup, topology, port, output string) (text string, notes []string, err error) {
+func importSONiC(
+	name, lookup, topology, port string, out importOutput,
+) (text string, notes []string, err error) {
 	within := func(file string, err error) error {
 		if err == nil {
 			return nil
@@ -214,26 +244,17 @@ func importSONiC(name, lookup, topology, port, output string) (text string, note
 			return "", nil, fmt.Errorf("--port %s: %s has no such port, or the port is down", port, name)
 		}
 	}
-	folder := "."
-	if output != "" && output != "-" {
-		folder = filepath.Dir(output)
-	}
 	if topology != "" {
 		if _, err := os.Stat(topology); err == nil { // the scenario refers to it from its own folder
-			if topology, err = relative(folder, topology); err != nil {
+			if topology, err = relative(out.folder(), topology); err != nil {
 				return "", nil, err
 			}
 		}
 	}
-	called := config.Name
-	called = cmp.Or(called, "sonic")
+	called := cmp.Or(config.Name, "sonic")
 	text, notes = chosen.Scenario(filepath.Base(name), called, topology)
 	notes = append(append(notes, sonic.Others(groups, chosen)...), sonic.LeftOut(left)...)
-	s, err := scenario.Parse(filepath.Join(folder, "import.yaml"), []byte(text), nil)
-	if err == nil {
-		err = scenario.Check(s, s.Controllers)
-	}
-	if err != nil {
+	if err := out.check(text); err != nil {
 		return "", nil, fmt.Errorf("%s: cannot make a scenario from this file; nothing written\n%w", name, err)
 	}
 	return text, notes, nil
@@ -253,7 +274,7 @@ func relative(folder, file string) (string, error) {
 }
 
 func newImportClabCommand() *cobra.Command {
-	var output string
+	var out importOutput
 	c := &cobra.Command{
 		Use:   "clab FILE",
 		Short: "Make a topology from containerlab's .clab.yml",
@@ -268,8 +289,8 @@ equivalent, and says what to do instead.
   sudo pausenet up lab.clab.yml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if sameFile(args[0], output) {
-				return badInput(fmt.Errorf("--out %s is the input file (write to another)", output))
+			if err := out.input(args[0]); err != nil {
+				return err
 			}
 			data, err := files.Input(args[0], files.Kind{Name: "a topology file of containerlab", Most: 16 << 20})
 			if err != nil {
@@ -284,13 +305,9 @@ equivalent, and says what to do instead.
 				return badInput(err)
 			}
 			writeWarnings(c.ErrOrStderr(), args[0], t.Notes)
-			if output == "" || output == "-" {
-				_, err := c.OutOrStdout().Write([]byte(t.Text))
-				return err
-			}
-			return writeError(files.WriteWhole(output, []byte(t.Text)))
+			return out.write(c, t.Text)
 		},
 	}
-	c.Flags().StringVar(&output, "out", "", "output `file` (default: standard output)")
+	out.flag(c)
 	return c
 }

@@ -163,7 +163,6 @@ func (p *trainPart) command() *cobra.Command {
 	return c
 }
 
-// networkFlags adds the flags for training a network.
 func networkFlags(c *cobra.Command, o *train.Options) {
 	o.Rounds, o.Batch, o.Passes = train.Rounds, train.Batch, train.Passes
 	flags := c.Flags()

@@ -102,8 +102,7 @@ func (f *viewFlags) viewFabric(c *cobra.Command) error {
 	}
 	ctx, release := shutdown.Context(c.Context())
 	defer release()
-	web := f.web
-	web = cmp.Or(web, webRead)
+	web := cmp.Or(f.web, webRead)
 	fmt.Fprintf(c.OutOrStdout(), "%s\n", page.URL())
 	fmt.Fprintf(stderr(), "open this address in a browser on this machine: %s; Ctrl-C stops\n", webMeaning(web))
 	if f.open {

@@ -117,7 +117,6 @@ var (
 	commandName  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
-// programKeys lists the keys of programs.
 var programKeys = new(Programs).keys(true).Names()
 
 // Keys returns the keys that are set, in documented order; none for nil.

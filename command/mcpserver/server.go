@@ -80,7 +80,6 @@ type server struct {
 	free  chan struct{} // holds an element for each call at work
 }
 
-// add adds a tool.
 func (s *server) add(to *mcp.Server, t *Tool) error {
 	parameters, err := t.parameters(s.Root)
 	if err != nil {

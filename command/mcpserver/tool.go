@@ -43,7 +43,6 @@ type Argument struct {
 // filesParameter names the parameter for the texts of files.
 const filesParameter = "files"
 
-// name returns the tool's name.
 func (t *Tool) name() string { return strings.ReplaceAll(t.Command, " ", "_") }
 
 // parameter is a parameter of a tool, which becomes words of a command line.
@@ -99,7 +98,6 @@ func schemaOf(flag *pflag.Flag) *jsonschema.Schema {
 	return s
 }
 
-// input returns the schema of the tool's parameters.
 func (t *Tool) input(parameters map[string]parameter) *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Type: "object", Properties: map[string]*jsonschema.Schema{}, Required: slices.Clone(t.Required),
@@ -208,7 +206,6 @@ func (t *Tool) words(parameters map[string]parameter, arguments json.RawMessage)
 	return words, files, nil
 }
 
-// names returns the names of all parameters.
 func (t *Tool) names(parameters map[string]parameter) []string {
 	all := slices.Collect(maps.Keys(parameters))
 	if t.Files {

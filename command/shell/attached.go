@@ -39,23 +39,17 @@ type Attached struct {
 	done     chan struct{}
 	local    *Shell     // for commands that do not concern the fabric
 	jobs     []*lineJob // running in the background
-	depth    int
+	depth    depth
 	shells   nodeShells // on nodes
 }
 
 // Attach queries the fabric's name and nodes.
 func (a *Attached) Attach() error {
-	var d *live.Description
-	err := a.with(func(c *live.Client) error {
-		reply, err := c.Ask(live.Request{Verb: "inspect"})
-		if err == nil {
-			d = reply.Inspect
-		}
-		return err
-	})
+	reply, err := a.ask(live.Request{Verb: "inspect"})
 	if err != nil {
 		return err
 	}
+	d := reply.Inspect
 	a.name, a.nodes, a.done, a.commands = d.Name, map[string]string{}, make(chan struct{}), d.Commands
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
@@ -98,6 +92,15 @@ func (a *Attached) with(do func(c *live.Client) error) error {
 	}
 	defer c.Close()
 	return do(c)
+}
+
+// ask returns the fabric's reply to a request.
+func (a *Attached) ask(request live.Request) (reply *live.Reply, err error) {
+	err = a.with(func(c *live.Client) (err error) {
+		reply, err = c.Ask(request)
+		return err
+	})
+	return reply, err
 }
 
 func (a *Attached) trouble(line []byte) error {
@@ -206,14 +209,12 @@ func (a *Attached) Do(line string) (done bool, err error) {
 	})
 }
 
-func (a *Attached) take() (s *live.Snapshot, err error) {
-	return s, a.with(func(c *live.Client) error {
-		reply, err := c.Ask(live.Request{Verb: "snapshot"})
-		if err == nil {
-			s = reply.Snapshot
-		}
-		return err
-	})
+func (a *Attached) take() (*live.Snapshot, error) {
+	reply, err := a.ask(live.Request{Verb: "snapshot"})
+	if err != nil {
+		return nil, err
+	}
+	return reply.Snapshot, nil
 }
 
 func (a *Attached) onNode(node string, words []string, line string) error {
@@ -245,47 +246,28 @@ func (a *Attached) source(args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: source FILE")
 	}
-	if a.depth == deepest {
-		return fmt.Errorf("%s: source nested more than %d deep", args[0], deepest)
-	}
-	f, err := openCommands(args[0])
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	a.depth++
-	defer func() { a.depth-- }()
-	if err := a.Lines(f); err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
-	}
-	return nil
+	return a.depth.source(args[0], a.Lines)
 }
 
 // custom runs a user's command here; see Shell.custom.
 func (a *Attached) custom(c *custom, args []string) error {
-	if a.depth == deepest {
-		return fmt.Errorf("%s: source nested more than %d deep", c.name, deepest)
-	}
-	a.depth++
-	defer func() { a.depth-- }()
-	return c.do(a.name, args, func(text string) error {
-		of := a.session()
-		of.quiet = true
-		return of.lines(strings.NewReader(text), &Tally{})
-	}, a.local.attached)
+	return a.depth.within(c.name, func() error {
+		return c.do(a.name, args, func(text string) error {
+			of := a.session()
+			of.quiet = true
+			return of.lines(strings.NewReader(text), &Tally{})
+		}, a.local.attached)
+	})
 }
 
 // virtualFrom returns the virtual time since this call, from the fabric's clock.
 func (a *Attached) virtualFrom() func() (vtime.Time, error) {
-	now := func() (t vtime.Time, err error) {
-		err = a.with(func(c *live.Client) error {
-			reply, err := c.Ask(live.Request{Verb: "inspect"})
-			if err == nil {
-				t = vtime.Time(reply.Inspect.Clock.VirtualNS) * vtime.Nanosecond
-			}
-			return err
-		})
-		return t, err
+	now := func() (vtime.Time, error) {
+		reply, err := a.ask(live.Request{Verb: "inspect"})
+		if err != nil {
+			return 0, err
+		}
+		return vtime.Time(reply.Inspect.Clock.VirtualNS) * vtime.Nanosecond, nil
 	}
 	started, err := now()
 	return func() (vtime.Time, error) {
@@ -298,15 +280,12 @@ func (a *Attached) virtualFrom() func() (vtime.Time, error) {
 }
 
 // complete returns completions from the fabric.
-func (a *Attached) complete(line string) (lines []string) {
-	_ = a.with(func(c *live.Client) error {
-		reply, err := c.Ask(live.Request{Verb: "complete", Line: line})
-		if err == nil {
-			lines = reply.Lines
-		}
-		return err
-	})
-	return lines
+func (a *Attached) complete(line string) []string {
+	reply, err := a.ask(live.Request{Verb: "complete", Line: line})
+	if err != nil {
+		return nil
+	}
+	return reply.Lines
 }
 
 // Line runs a line of an Attached shell in the fabric's process.

@@ -19,7 +19,6 @@ import (
 // variables and background jobs from one line to the next, until exit.
 type nodeShells struct{ open map[string]*nodeShell }
 
-// nodeShell represents a shell on a node.
 type nodeShell struct {
 	lines *os.File // to run
 	done  chan bool

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -142,8 +143,36 @@ func (s *Shell) sh(words []string) error {
 	return s.attached(cmd, cmd.Run)
 }
 
-// deepest limits how deeply files may source each other.
+// depth counts the files and users' commands that are running, each started by the one before.
+type depth int
+
+// deepest limits the depth.
 const deepest = 8
+
+// within runs do one level deeper. name is that of the file or command.
+func (d *depth) within(name string, do func() error) error {
+	if *d == deepest {
+		return fmt.Errorf("%s: source nested more than %d deep", name, deepest)
+	}
+	*d++
+	defer func() { *d-- }()
+	return do()
+}
+
+// source passes the lines of a file of commands to run.
+func (d *depth) source(name string, run func(io.Reader) error) error {
+	return d.within(name, func() error {
+		f, err := openCommands(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := run(f); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+}
 
 // commandsFile limits the size of a file of commands.
 var commandsFile = files.Kind{Name: "a file of commands", Most: 16 << 20}
@@ -161,36 +190,20 @@ func (s *Shell) source(args []string) error {
 	if len(args) != 1 {
 		return errUsage
 	}
-	if s.depth == deepest {
-		return fmt.Errorf("%s: source nested more than %d deep", args[0], deepest)
-	}
-	f, err := openCommands(args[0])
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	s.depth++
-	defer func() { s.depth-- }()
-	if err := s.Lines(f); err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
-	}
-	return nil
+	return s.depth.source(args[0], s.Lines)
 }
 
 // custom runs a user's command. Its lines are not printed first.
 func (s *Shell) custom(c *custom, args []string) error {
-	if s.depth == deepest {
-		return fmt.Errorf("%s: source nested more than %d deep", c.name, deepest)
-	}
-	s.depth++
-	defer func() { s.depth-- }()
-	return c.do(s.Fabric.Name, args, func(text string) error {
-		return s.reporting(func() error {
-			of := s.session()
-			of.quiet = true
-			return of.lines(strings.NewReader(text), &Tally{})
-		})
-	}, s.attached)
+	return s.depth.within(c.name, func() error {
+		return c.do(s.Fabric.Name, args, func(text string) error {
+			return s.reporting(func() error {
+				of := s.session()
+				of.quiet = true
+				return of.lines(strings.NewReader(text), &Tally{})
+			})
+		}, s.attached)
+	})
 }
 
 func (s *Shell) help(args []string) error {

@@ -28,7 +28,7 @@ type Shell struct {
 	Interrupted <-chan struct{}
 	troubles    *live.Troubles // for the prompt to print; nil if nothing prints them
 	background  []*flows       // unfinished flows, and finished ones that were not printed yet
-	depth       int            // nesting of source
+	depth       depth          // nesting of source
 	line        string         // the line that is running
 	shells      nodeShells     // on nodes; only with Programs
 }

@@ -87,7 +87,6 @@ func Declare(name string, text []byte, has controllerfile.Handlers) (*controller
 	return &s.declared, errors.Join(s.problems...)
 }
 
-// declaration reads one declaration.
 func (s *source) declaration(name string, value syntax.Expr) {
 	switch name {
 	case "params":

@@ -249,7 +249,6 @@ type instance struct {
 	calls     [controllerfile.HandlerCount]uint64
 }
 
-// instantiate returns a new instance.
 func (p *program) instantiate() (*instance, error) {
 	module, err := p.runtime.InstantiateModule(context.Background(), p.module,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize"))

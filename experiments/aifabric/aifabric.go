@@ -85,8 +85,7 @@ func New(o Options) (*Bench, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
 			}
-			controller := c.controller
-			controller = cmp.Or(controller, s.Controllers[0])
+			controller := cmp.Or(c.controller, s.Controllers[0])
 			if err := scenario.Check(s, []string{controller}, o.Seeds...); err != nil {
 				return nil, fmt.Errorf("%s (section %s), %s: %w", t.title, t.section, c.label, err)
 			}

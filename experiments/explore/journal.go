@@ -122,7 +122,6 @@ func (j *Journal) find(key string) *Outcome {
 	return j.known[key]
 }
 
-// keep adds an outcome.
 func (j *Journal) keep(key string, o *Outcome) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -141,7 +141,6 @@ func (m *Machine) run(ctx context.Context, t Task) (*Outcome, error) {
 	return m.outcome(s, sum, cause), nil
 }
 
-// load reads the scenario of a task.
 func (m *Machine) load(t Task) (*scenario.Scenario, error) {
 	s, err := scenario.Reading{Controllers: []string{t.Controller}}.Parse(cmp.Or(t.File, m.File), []byte(t.Text))
 	if err == nil {

@@ -117,7 +117,6 @@ func (f *Fabric) linksOf(words []string) (ports []topologies.PortID, states []st
 	return ports, words[2:], err
 }
 
-// linkPlace returns the place of a fault of a port's link.
 func (f *Fabric) linkPlace(p topologies.PortID, kind settings.FaultKind) place {
 	return place{kind, int(min(p, f.Plan.Ports[p].Peer))}
 }

@@ -169,7 +169,6 @@ var (
 	metricTook = gauge("snapshot_seconds", "Wall-clock time for which the engine stopped to collect this scrape.")
 )
 
-// metrics adds a snapshot's metrics to out.
 func (s *Snapshot) metrics(out *exposition) {
 	out.fabric = s.Fabric
 	for i := range s.Ports {

@@ -90,7 +90,6 @@ func (l *Setup) Engine(seed uint64) engine.Config {
 	}
 }
 
-// hostNeeds returns the needs of all hosts.
 func (l *Setup) hostNeeds() cc.SwitchNeeds {
 	hosts := l.spec.Needs
 	hosts.ACK = true // some flow's control may work by ACKs

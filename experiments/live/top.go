@@ -95,8 +95,7 @@ func (p *topPort) idle() bool {
 // Write prints the busiest ports and flows in at most the given number of lines.
 func (t *Top) Write(w io.Writer, lines int) {
 	c := &t.now.Clock
-	name := t.now.Fabric
-	name = cmp.Or(name, "fabric")
+	name := cmp.Or(t.now.Fabric, "fabric")
 	fmt.Fprintf(w, "%s: virtual time %v, slow-down %s; event latency %v (p50), %v (p99); busy %s; %d flows open\n", name,
 		virtualNS(c.VirtualNS),
 		c.slowdown(), virtualNS(c.LatenessP50NS), virtualNS(c.LatenessP99NS), percent(c.Busy), t.now.OpenFlows)

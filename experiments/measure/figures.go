@@ -54,7 +54,6 @@ type setStatistics struct {
 	sorted FlowSet
 }
 
-// of returns the statistics of a set.
 func (c *setStatistics) of(set FlowSet) FlowStatistics {
 	if set == (FlowSet{}) {
 		return c.statistics(nil)

@@ -103,7 +103,6 @@ func sizeBin(bySize []sizedFlow, k int) []sizedFlow {
 	return bySize[k*n/SizeBins : (k+1)*n/SizeBins]
 }
 
-// numbers returns the numbers of flows.
 func numbers(flows []sizedFlow) []int32 {
 	all := make([]int32, len(flows))
 	for i, f := range flows {

@@ -96,7 +96,6 @@ func (t *trace) node(id int) perfetto.Track {
 	return track
 }
 
-// queue returns the track of a queue.
 func (t *trace) queue(q queueOf) perfetto.Track {
 	track, known := t.queues[q]
 	if !known {
@@ -116,7 +115,6 @@ func (t *trace) set(c *counter, now vtime.Time, v int64) {
 	}
 }
 
-// port adds a sample of a port.
 func (t *trace) port(now vtime.Time, p runner.PortSample) {
 	c := t.ports[p.Port]
 	if c == nil {

@@ -123,8 +123,7 @@ func faultOfHost(e *engine.Engine, f *scenario.Fault, id topologies.PortID) (do,
 	case settings.FaultReceiver:
 		return func() error { return e.SetReceiver(nic, &f.Receiver) }, func() error { return e.SetReceiver(nic, nil) }
 	case settings.FaultPause:
-		interval := f.Interval
-		interval = cmp.Or(interval, wire.PauseTime(wire.PauseMax, e.Wire(int(id)).Rate)/2)
+		interval := cmp.Or(f.Interval, wire.PauseTime(wire.PauseMax, e.Wire(int(id)).Rate)/2)
 		return func() error { return e.InjectPFCStorm(nic, f.Priorities, interval) },
 			func() error { return e.InjectPFCStorm(nic, 0, 0) }
 	}

@@ -512,7 +512,6 @@ func (t *messageReader) add(row yamlspec.Row) {
 	t.rows = append(t.rows, m)
 }
 
-// host returns the host that v names.
 func (t *messageReader) host(v *yamlspec.Value) (topologies.NodeID, bool) {
 	id, known := t.nodes[v.Raw()]
 	switch {

@@ -106,7 +106,6 @@ func constantsSchema() keys.Schema {
 	return keys.Schema{"type": "object", "properties": controllers}
 }
 
-// keys returns the keys of a variant.
 func (v *Variant) keys() keys.Table {
 	return keys.Table{
 		keys.Matching("name", &v.Name, NamePattern, "a variant's name "+fileNameRule).Need().Means(

@@ -305,7 +305,6 @@ func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]s
 	return s
 }
 
-// hostSettings reads host settings.
 func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
 	s := settings.DecodeHost(v)
 	own := withCNPInterval(s, nil, nil)

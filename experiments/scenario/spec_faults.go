@@ -24,12 +24,10 @@ type Fault struct {
 	settings.Effect
 }
 
-// keys returns the keys of a fault.
 func (f *Fault) keys() keys.Table {
 	return slices.Concat(f.positionKeys(), settings.FaultTimes(&f.Occurrence), settings.Fault(&f.Effect))
 }
 
-// positionKeys returns the keys for the name and position of a fault.
 func (f *Fault) positionKeys() keys.Table {
 	return keys.Table{
 		keys.Matching("name", &f.Name, tagName, "a fault's name may have only letters, digits and _ . + / -").Means(

@@ -21,8 +21,7 @@ func (d *decoder) checkOverlap(v *yamlspec.Value, f *Fault) {
 			continue
 		}
 		if d.within(f, g) || d.within(g, f) {
-			name := g.Name
-			name = cmp.Or(name, fmt.Sprintf("number %d", i))
+			name := cmp.Or(g.Name, fmt.Sprintf("number %d", i))
 			v.Errorf("fault %s, also %s, is still active at the same place: end it earlier, or start this one later", name,
 				f.Kind)
 			return

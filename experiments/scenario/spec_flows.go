@@ -34,7 +34,6 @@ type flowEntry struct {
 // endless.
 func newFlowEntry() *flowEntry { return &flowEntry{Flow: Flow{Tag: DefaultTag, Size: 1}, count: 1} }
 
-// keys returns the keys of an entry of flows.
 func (e *flowEntry) keys() keys.Table {
 	return append(keys.Table{
 		keys.Names("from").Need().Means("senders: hosts, or " +
@@ -401,7 +400,6 @@ func (d *decoder) paths(from, to *topologies.Node, pairs []topologies.Pair) stri
 	return strings.Join(of, "; ")
 }
 
-// pathsBy returns the paths for one pair.
 func (d *decoder) pathsBy(from, to *topologies.Node, pair topologies.Pair) string {
 	const most = 6
 	plan := d.s.Topology

@@ -67,7 +67,6 @@ func publishedTableKeys(t *measure.PublishedTable) keys.Table {
 	}
 }
 
-// publishedRowKeys returns the keys of a row.
 func publishedRowKeys(r *measure.PublishedRow) keys.Table {
 	values := func() keys.Schema {
 		return keys.Schema{"type": "array", "items": keys.OfTypes("string", "number", "null")}

@@ -75,7 +75,6 @@ func (d *decoder) checkTag(tag string, at *yamlspec.Value) bool {
 	return true
 }
 
-// ports returns the ports that v names.
 func (d *decoder) ports(v *yamlspec.Value) []topologies.PortID {
 	var text string
 	if !v.String(&text) || d.s.Topology == nil {
@@ -184,7 +183,6 @@ func (d *decoder) report(v *yamlspec.Value) {
 	}
 }
 
-// keys returns the keys of a panel.
 func (p *Panel) keys() keys.Table {
 	return keys.Table{
 		keys.Text("title", &p.Title).Need().Means("heading"),
@@ -207,7 +205,6 @@ func (d *decoder) spans(v *yamlspec.Value) {
 	}
 }
 
-// keys returns the keys of a span.
 func (s *Span) keys() keys.Table {
 	return keys.Table{
 		keys.Time("from", &s.From).Need().Means("start of the interval"),
@@ -238,7 +235,6 @@ var quantities = []struct {
 	{SendingRate, true, true, "the controller's rate, summed over the flows with the tag"},
 }
 
-// keys returns the keys of a series.
 func (s *Series) keys() keys.Table {
 	t := keys.Table{keys.Text("label", &s.Label).Usually("the quantity and its subject").Means("text in the legend")}
 	for _, q := range quantities {

@@ -121,7 +121,6 @@ func (d *decoder) startOf(m *yamlspec.Mapping, e *workloadEntry) {
 	e.View.Start = nanoseconds(e.clock.Start)
 }
 
-// job sets the steps of the workload.
 func (w *Workload) job(job collective.Job, own []*step, live bool) {
 	w.ringsOnly = !live && !slices.ContainsFunc(own, func(s *step) bool {
 		return s.Barrier || s.Collective != nil && !s.Collective.ByRule()

@@ -21,7 +21,6 @@ type workloadKind struct {
 	read func(d *decoder, v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) bool
 }
 
-// workloadKinds lists the kinds of workloads.
 var workloadKinds = []workloadKind{
 	{
 		"poisson", "at random independent times, between random pairs of hosts", (*workloadEntry).poissonKeys,

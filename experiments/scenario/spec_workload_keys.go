@@ -30,13 +30,11 @@ func newWorkloadEntry() *workloadEntry {
 	return &workloadEntry{Workload: new(Workload), calc: vtime.Nanosecond, iterations: 1}
 }
 
-// keys returns the keys of a workload.
 func (e *workloadEntry) keys() keys.Table {
 	t := keys.Table{tagKey(&e.Tag).Usually("its kind"), unfinishedKey(&e.View.Unfinished)}
 	return slices.Concat(t, e.kindKeys(), e.own.Keys())
 }
 
-// kindKeys returns the keys that set the kind of a workload.
 func (e *workloadEntry) kindKeys() (t keys.Table) {
 	for i := range workloadKinds {
 		kind := &workloadKinds[i]

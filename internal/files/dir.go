@@ -15,40 +15,26 @@ type dir struct {
 	kind   Kind
 }
 
-// path returns where a file is; its name has / between its parts.
-func (d dir) path(op, name string) (string, error) {
+// at calls do with the path of a file, whose name has / between its parts.
+func at[T any](d dir, op, name string, do func(path string) (T, error)) (none T, err error) {
 	if !fs.ValidPath(name) {
-		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+		return none, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
-	return filepath.Join(d.folder, filepath.FromSlash(name)), nil
+	return do(filepath.Join(d.folder, filepath.FromSlash(name)))
 }
 
 // Open implements fs.FS.
 func (d dir) Open(name string) (fs.File, error) {
-	path, err := d.path("open", name)
-	if err != nil {
-		return nil, err
-	}
-	return Open(path, d.kind)
+	return at(d, "open", name, func(path string) (fs.File, error) { return Open(path, d.kind) })
 }
 
 // ReadFile implements fs.ReadFileFS.
 func (d dir) ReadFile(name string) ([]byte, error) {
-	path, err := d.path("read", name)
-	if err != nil {
-		return nil, err
-	}
-	return Read(path, d.kind)
+	return at(d, "read", name, func(path string) ([]byte, error) { return Read(path, d.kind) })
 }
 
 // Stat implements fs.StatFS.
-func (d dir) Stat(name string) (fs.FileInfo, error) {
-	path, err := d.path("stat", name)
-	if err != nil {
-		return nil, err
-	}
-	return os.Stat(path)
-}
+func (d dir) Stat(name string) (fs.FileInfo, error) { return at(d, "stat", name, os.Stat) }
 
 // NoLink returns an error if a name on the way from a folder to a path below it, the path's own included, is a link: a
 // folder that somebody else made may lead anywhere by it. Names that do not exist are no links.
@@ -65,10 +51,4 @@ func NoLink(folder, path string) error {
 }
 
 // ReadDir implements fs.ReadDirFS.
-func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
-	path, err := d.path("readdir", name)
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadDir(path)
-}
+func (d dir) ReadDir(name string) ([]fs.DirEntry, error) { return at(d, "readdir", name, os.ReadDir) }

@@ -62,7 +62,6 @@ func Merge(all string, names []string, tables []Table) (merged Table, of Column)
 	}}
 }
 
-// values describes the values of a key.
 func (t Table) values(k *Key) string {
 	var parts []string
 	switch value := k.Value.(type) {

@@ -115,7 +115,6 @@ func (r *reader) header(s *Schema, cells []any, line []byte) error {
 	return nil
 }
 
-// row reads a line.
 func (r *reader) row(line []byte) error {
 	rest, more := line, true
 	for i := range r.fields {

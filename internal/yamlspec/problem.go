@@ -183,7 +183,6 @@ func (s *source) problem(line, column, width int, message string) {
 	s.problemAt(nil, line, column, width, message)
 }
 
-// problemAt reports a problem of a value.
 func (s *source) problemAt(v *Value, line, column, width int, message string) {
 	p := Problem{
 		File: s.name, Line: line, Column: column, Width: width, Message: abridge(message), given: column,

@@ -65,37 +65,20 @@ func (v *Value) Bool(into *bool) bool {
 
 // Int decodes an integer within least..most.
 func (v *Value) Int(into *int, least, most int) bool {
-	var s string
-	if !v.String(&s) {
-		return false
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(s), 0, 64)
-	if err != nil {
-		v.Errorf("%q is not a whole number", s)
-		return false
-	}
-	if n < int64(least) || n > int64(most) {
-		v.Errorf("%d is outside %d..%d", n, least, most)
-		return false
-	}
-	*into = int(n)
-	return true
+	return quantity(v, into, func(s string) (int, error) {
+		n, err := strconv.ParseInt(strings.TrimSpace(s), 0, 64)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%q is not a whole number", s)
+		case n < int64(least) || n > int64(most):
+			return 0, fmt.Errorf("%d is outside %d..%d", n, least, most)
+		}
+		return int(n), nil
+	})
 }
 
 // Float decodes a number, also in the forms "1/256" and "1%".
-func (v *Value) Float(into *float64) bool {
-	var s string
-	if !v.String(&s) {
-		return false
-	}
-	x, err := ParseFloat(s)
-	if err != nil {
-		v.Errorf("%v", err)
-		return false
-	}
-	*into = x
-	return true
-}
+func (v *Value) Float(into *float64) bool { return quantity(v, into, ParseFloat) }
 
 // ParseFloat parses a finite number as Float does.
 func ParseFloat(s string) (float64, error) {

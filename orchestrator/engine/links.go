@@ -74,7 +74,6 @@ func (l *links) TxFrames(p int) int64 { return l.ports[p].txFrames }
 // hostPort returns a host's port by its interface index.
 func (l *links) hostPort(nic int) *port { return &l.ports[l.plan.Interfaces[nic]] }
 
-// mtuOf returns the MTU of a port.
 func (l *links) mtuOf(p int32) int { return l.plan.Ports[p].MTU }
 
 // interfaceOf returns the index of the host's interface with an address; -1 without one.

@@ -59,7 +59,6 @@ const (
 	messageOther                     // it has ended, and ring.others holds it
 )
 
-// messageResult holds the results of a message.
 type messageResult struct {
 	start  vtime.Time
 	detail uint32
@@ -127,7 +126,6 @@ func (e *Engine) AddRing(c RingConfig) {
 // messages returns the number of messages that a rank sends.
 func (r *ring) messages() int32 { return int32(r.Steps * r.Chunks) }
 
-// numberOf returns the number of a rank's message.
 func (r *ring) numberOf(rank int, message int32) int {
 	step, chunk := int(message)/r.Chunks, int(message)%r.Chunks
 	return r.number + (step*len(r.ranks)+rank)*r.Chunks + chunk

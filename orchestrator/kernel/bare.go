@@ -24,12 +24,7 @@ type BarePass struct {
 // and an ACK, like a hop with an ACK per packet.
 func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err error) {
 	b = &BarePass{frames: frames}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, b.Close())
-			b = nil
-		}
-	}()
+	defer CloseFailed(&b, &err)
 	if b.programs, err = kernel.LoadBare(); err != nil {
 		return b, err
 	}

@@ -5,6 +5,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -69,6 +70,17 @@ func checkFiles(plan *topologies.Plan, way Hooks) error {
 	return nil
 }
 
+// CloseFailed closes what a function has opened so far and returns as nil, if the function fails. Defer it.
+func CloseFailed[T any, P interface {
+	*T
+	io.Closer
+}](opened *P, err *error) {
+	if *err != nil {
+		*err = errors.Join(*err, (*opened).Close())
+		*opened = nil
+	}
+}
+
 // NewFabric builds the fabric in the kernel. It needs root. It returns a TooLargeError for a plan with more than
 // MaxHosts or MaxSwitches. The fabric ends with the process, even if that is killed.
 func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
@@ -79,12 +91,7 @@ func NewFabric(plan *topologies.Plan, o FabricOptions) (f *Fabric, err error) {
 		return nil, err
 	}
 	f = &Fabric{plan: plan, live: o.Features.Live, hub: netns.None()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-			f = nil
-		}
-	}()
+	defer CloseFailed(&f, &err)
 	start := time.Now()
 	if !o.inProcess {
 		if f.pipelines, err = kernel.Load(fill.Sizes(plan, o.Features)); err != nil {

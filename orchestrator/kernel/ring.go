@@ -43,12 +43,7 @@ func newRing(frame, slots int, filter []unix.SockFilter) (r *ring, err error) {
 	for r.slot < frame+tpHeadroom {
 		r.slot *= 2
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Close())
-			r = nil
-		}
-	}()
+	defer CloseFailed(&r, &err)
 	if r.rx, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
 		return r, fmt.Errorf("open a packet socket: %w", err)
 	}

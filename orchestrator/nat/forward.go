@@ -94,22 +94,32 @@ func connect(file *os.File, to netip.AddrPort) error {
 	return errors.Join(err, failed)
 }
 
-// exchange forwards datagrams. Each sender gets its own connection, and answers go back to that sender.
-func (gw *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
+// session is the way of one key's datagrams out, and of the answers to them.
+type session struct {
+	net.Conn
+	answer func(datagram []byte) error
+	end    func() // called when no more answers come
+}
+
+// forward forwards the datagrams of a socket by sessions, which it opens. receive reads a datagram and returns the key
+// of its session.
+func forward[K comparable](gw *Gateway, l *net.UDPConn, receive func(buffer []byte) (n int, key K, err error),
+	open func(K) (session, error),
+) {
 	gw.keep(l)
 	gw.work.Go(func() {
-		senders := map[netip.AddrPort]net.Conn{}
-		ended := make(chan netip.AddrPort, mostSessions)
+		sessions := map[K]session{}
+		ended := make(chan K, mostSessions)
 		buffer := make([]byte, largestDatagram)
 		for {
-			n, from, err := l.ReadFromUDPAddrPort(buffer)
+			n, key, err := receive(buffer)
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
 			for waiting := true; waiting; {
 				select {
 				case finished := <-ended:
-					delete(senders, finished)
+					delete(sessions, finished)
 				default:
 					waiting = false
 				}
@@ -117,30 +127,39 @@ func (gw *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn
 			if err != nil {
 				continue
 			}
-			conn := senders[from]
-			if conn == nil {
+			s, known := sessions[key]
+			if !known {
 				select {
 				case gw.sessions <- struct{}{}:
 				default:
 					continue // as a full queue has it
 				}
-				if conn, err = dial(from.Addr()); err != nil {
+				if s, err = open(key); err != nil {
 					<-gw.sessions
 					continue
 				}
-				senders[from] = conn
-				gw.keep(conn)
+				sessions[key] = s
+				gw.keep(s)
 				gw.work.Go(func() {
-					gw.answers(conn, func(datagram []byte) error {
-						_, err := l.WriteToUDPAddrPort(datagram, from)
-						return err
-					})
-					gw.drop(conn)
+					gw.answers(s, s.answer)
+					gw.drop(s)
+					s.end()
 					<-gw.sessions
-					ended <- from
+					ended <- key
 				})
 			}
-			_, _ = conn.Write(buffer[:n]) // or it is lost
+			_, _ = s.Write(buffer[:n]) // or it is lost
 		}
+	})
+}
+
+// exchange forwards datagrams. Each sender gets its own connection, and answers go back to that sender.
+func (gw *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
+	forward(gw, l, l.ReadFromUDPAddrPort, func(from netip.AddrPort) (session, error) {
+		conn, err := dial(from.Addr())
+		return session{conn, func(datagram []byte) error {
+			_, err := l.WriteToUDPAddrPort(datagram, from)
+			return err
+		}, func() {}}, err
 	})
 }

@@ -390,68 +390,35 @@ func nameServer() netip.AddrPort {
 // relay forwards datagrams of hosts, and the answers to them.
 func (gw *Gateway) relay(l *net.UDPConn, namespace int) {
 	type pair struct{ from, to netip.AddrPort }
-	gw.keep(l)
-	gw.work.Go(func() {
-		sessions := map[pair]net.Conn{}
-		ended := make(chan pair, mostSessions)
-		buffer, control := make([]byte, largestDatagram), make([]byte, 256)
-		for {
-			n, nc, _, from, err := l.ReadMsgUDPAddrPort(buffer, control)
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			for waiting := true; waiting; {
-				select {
-				case finished := <-ended:
-					delete(sessions, finished)
-				default:
-					waiting = false
-				}
-			}
-			to, ok := destination(control[:nc])
-			if err != nil || !ok {
-				continue
-			}
-			p := pair{netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), to}
-			conn := sessions[p]
-			if conn == nil {
-				select {
-				case gw.sessions <- struct{}{}:
-				default:
-					continue
-				}
-				back, err := dialBack(namespace, p.to, p.from)
-				if err == nil {
-					if conn, err = dialOut("udp", p.to); err != nil {
-						back.Close()
-					}
-				}
-				if err != nil {
-					<-gw.sessions
-					continue
-				}
-				sessions[p] = conn
-				gw.keep(conn)
-				gw.keep(back)
-				// Later datagrams of the host arrive at back, which is connected.
-				gw.work.Go(func() {
-					gw.answers(back, func(datagram []byte) error { _, _ = conn.Write(datagram); return nil })
-					gw.drop(back)
-				})
-				gw.work.Go(func() {
-					gw.answers(conn, func(datagram []byte) error {
-						_ = back.SetReadDeadline(time.Now().Add(idleTimeout))
-						_, err := back.Write(datagram)
-						return err
-					})
-					gw.drop(conn)
-					gw.drop(back)
-					<-gw.sessions
-					ended <- p
-				})
-			}
-			_, _ = conn.Write(buffer[:n])
+	control := make([]byte, 256)
+	forward(gw, l, func(buffer []byte) (int, pair, error) {
+		n, nc, _, from, err := l.ReadMsgUDPAddrPort(buffer, control)
+		to, ok := destination(control[:nc])
+		if err == nil && !ok {
+			err = unix.EDESTADDRREQ
 		}
+		return n, pair{netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), to}, err
+	}, func(p pair) (session, error) {
+		back, err := dialBack(namespace, p.to, p.from)
+		if err != nil {
+			return session{}, err
+		}
+		conn, err := dialOut("udp", p.to)
+		if err != nil {
+			back.Close()
+			return session{}, err
+		}
+		gw.keep(back)
+		// Later datagrams of the host arrive at back, which is connected.
+		gw.work.Go(func() {
+			gw.answers(back, func(datagram []byte) error { _, _ = conn.Write(datagram); return nil })
+			gw.drop(back)
+		})
+		return session{conn, func(datagram []byte) error {
+			_ = back.SetReadDeadline(time.Now().Add(idleTimeout))
+			_, err := back.Write(datagram)
+			return err
+		}, func() { gw.drop(back) }}, nil
 	})
 }
 

@@ -52,12 +52,7 @@ const (
 // Follow reads all tables and starts to follow them.
 func Follow(c Config) (f *Follower, err error) {
 	f = &Follower{config: c, dirty: make(chan struct{}, 1), closing: make(chan struct{})}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-			f = nil
-		}
-	}()
+	defer kernel.CloseFailed(&f, &err)
 	for _, id := range c.Plan.Switch {
 		name := c.Plan.Nodes[id].Name
 		table, err := netlink.NewHandleAt(netns.NsHandle(c.Namespace(id)), unix.NETLINK_ROUTE)

@@ -390,8 +390,7 @@ func (c *converter) written(n *node, folder string) written {
 		if s.IsMapping() {
 			s.Mapping().All(func(key, _ *yamlspec.Value) {
 				if k := key.Raw(); !slices.Contains(known, k) {
-					why := remedies[k]
-					why = cmp.Or(why, "it has no meaning here, so remove it")
+					why := cmp.Or(remedies[k], "it has no meaning here, so remove it")
 					c.note(n.name, "%s: %s", k, why)
 				}
 			})

@@ -116,7 +116,6 @@ func (d *document) end(w io.Writer, s *shell, foot string) error {
 	return err
 }
 
-// tables writes tables.
 func (d *document) tables(tables ...table) {
 	for i := range tables {
 		d.table(&tables[i])
@@ -244,5 +243,4 @@ func (d *document) fold(summary string, body func()) {
 	d.line(`</details>`)
 }
 
-// command writes a command line.
 func (d *document) command(line string) { d.line(`<pre tabindex="0"><code>{}</code></pre>`, line) }

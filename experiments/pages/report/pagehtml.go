@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// write writes the page.
 func (p *page) write(w io.Writer) error {
 	d := &document{}
 	d.begin(&p.shell, p.Version, p.Scenario+" · pausenet", "pausenet "+p.kind(), p.Scenario)
@@ -69,7 +68,6 @@ func (p *page) write(w io.Writer) error {
 	return d.end(w, &p.shell, foot+".")
 }
 
-// kind returns the kind of the page.
 func (p *page) kind() string {
 	if p.Compares {
 		return "comparison"

@@ -97,8 +97,7 @@ func (c *chart) room() room {
 
 // xName returns the title of the x axis: its quantity and its unit.
 func (c *chart) xName() string {
-	name := c.xTitle
-	name = cmp.Or(name, "time")
+	name := cmp.Or(c.xTitle, "time")
 	if c.x.in.name == "" {
 		return name
 	}

@@ -28,7 +28,6 @@ func (f *Flow) Name() string {
 	return fmt.Sprintf("flow %d%s, %s from %s to %s", f.Number, tag, size, f.Source, f.Destination)
 }
 
-// head prints the run.
 func (r *Run) head(w io.Writer) {
 	fmt.Fprintf(w, "%s under %s, seed %d", r.Scenario, r.Controller, r.Seed)
 	if r.Partial {

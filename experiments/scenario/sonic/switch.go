@@ -280,8 +280,7 @@ func (c *Config) thresholds(s *Switch, at string, row map[string]string) (err er
 
 // pool reads the ingress pool of lossless traffic.
 func (c *Config) pool(s *Switch, profile map[string]string) (err error) {
-	name := reference(profile["pool"])
-	name = cmp.Or(name, "ingress_lossless_pool")
+	name := cmp.Or(reference(profile["pool"]), "ingress_lossless_pool")
 	row := c.tables["BUFFER_POOL"][name]
 	if text, found := row["size"]; found {
 		s.Pool, err = bytesOf("BUFFER_POOL|"+name+"|size", text)

@@ -86,7 +86,6 @@ func ReadGOAL(data []byte, unit vtime.Time) (*Graph, error) {
 	return g.graph()
 }
 
-// line reads a line.
 func (g *goal) line(text string, number int) error {
 	text = g.uncomment(text)
 	words := strings.Fields(strings.NewReplacer(":", " : ", "{", " { ", "}", " } ").Replace(text))
