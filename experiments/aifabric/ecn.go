@@ -67,31 +67,34 @@ func markingOf(r *run) (*marking, error) {
 	return m, nil
 }
 
-// markedBelow counts the packets marked while the queue was below Kmin by more than the margin.
-func markedBelow(r, _ *run) (float64, error) {
-	m, err := markingOf(r)
-	if err != nil {
-		return 0, err
+// ofMarking returns a value of a run's marking.
+func ofMarking(value func(*marking) float64) func(r, _ *run) (float64, error) {
+	return func(r, _ *run) (float64, error) {
+		m, err := markingOf(r)
+		if err != nil {
+			return 0, err
+		}
+		return value(m), nil
 	}
+}
+
+// markedBelow counts the packets marked while the queue was below Kmin by more than the margin.
+func (m *marking) markedBelow() float64 {
 	sum := 0.0
 	for _, s := range m.samples {
 		if s.high <= m.kmin-m.margin {
 			sum += s.marks
 		}
 	}
-	return math.Round(sum), nil
+	return math.Round(sum)
 }
 
 // markedAbove returns the percentage of marked packets among those that left while the queue was above Kmax.
-func markedAbove(r, _ *run) (float64, error) {
-	m, err := markingOf(r)
-	if err != nil {
-		return 0, err
-	}
+func (m *marking) markedAbove() float64 {
 	above := func(s sample) bool { return s.low > m.kmax+m.margin }
 	first := slices.IndexFunc(m.samples, above)
 	if first < 0 {
-		return math.NaN(), nil
+		return math.NaN()
 	}
 	packets, marks := 0.0, 0.0
 	for _, s := range m.samples[first:] { // to the last sample above: the queue rises and falls once
@@ -104,15 +107,11 @@ func markedAbove(r, _ *run) (float64, error) {
 	if math.Abs(marks-packets) <= 1 { // the first and the last may count in another sample as marked than as sent
 		marks = packets
 	}
-	return 100 * marks / packets, nil
+	return 100 * marks / packets
 }
 
 // offRamp returns the deviation of the marks between Kmin and Kmax from RED's expectation, in standard deviations.
-func offRamp(r, _ *run) (float64, error) {
-	m, err := markingOf(r)
-	if err != nil {
-		return 0, err
-	}
+func (m *marking) offRamp() float64 {
 	marks, expected, variance := 0.0, 0.0, 0.0
 	for _, s := range m.samples {
 		if s.low >= m.kmin && s.high <= m.kmax {
@@ -122,18 +121,10 @@ func offRamp(r, _ *run) (float64, error) {
 			variance += float64(s.packets * p * (1 - p))
 		}
 	}
-	return math.Abs(marks-expected) / math.Sqrt(variance), nil
+	return math.Abs(marks-expected) / math.Sqrt(variance)
 }
 
 // offKmax returns the difference between the queue from which on all packets are marked and Kmax, in per cent of Kmax.
-func offKmax(r, _ *run) (float64, error) {
-	m, err := markingOf(r)
-	if err != nil {
-		return 0, err
-	}
-	return m.offKmax(), nil
-}
-
 func (m *marking) offKmax() float64 {
 	least := math.Inf(1) // the shortest queue whose packets were all marked, though it was no chance
 	for _, s := range m.samples {

@@ -282,10 +282,10 @@ var tests = []test{
 			ecn("5 MB", "2500KB", "5MB", "55Gbps", "31MB"),
 		},
 		values: []value{
-			{kpi: "packets marked below Kmin", of: markedBelow, bound: atMost(0, procedure)},
-			{kpi: "packets marked above Kmax", of: markedAbove, unit: "%", bound: atLeast(100, procedure)},
-			{kpi: "marks between, off RED's ramp", of: offRamp, unit: "sigma", bound: atMost(4, own)},
-			{kpi: "upper threshold off Kmax", of: offKmax, unit: "%", bound: atMost(2, own)},
+			{kpi: "packets marked below Kmin", of: ofMarking((*marking).markedBelow), bound: atMost(0, procedure)},
+			{kpi: "packets marked above Kmax", of: ofMarking((*marking).markedAbove), unit: "%", bound: atLeast(100, procedure)},
+			{kpi: "marks between, off RED's ramp", of: ofMarking((*marking).offRamp), unit: "sigma", bound: atMost(4, own)},
+			{kpi: "upper threshold off Kmax", of: ofMarking((*marking).offKmax), unit: "%", bound: atMost(2, own)},
 		},
 	},
 	{

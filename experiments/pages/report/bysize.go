@@ -48,21 +48,19 @@ func sizeBin(run *Run, bin int) *Flows {
 // sizeBinNames returns the upper sizes of the bins, of the first run that has bins: all runs have the same flows,
 // except for unfinished ones. If most flows have one size, there are no bins, because they would not differ in size.
 func (r *Report) sizeBinNames() []string {
-	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			if len(run.Summary.BySizeBin) == 0 {
-				continue
-			}
-			var names []string
-			for _, s := range run.Summary.BySizeBin {
-				m := Bytes.measure(float64(s.UpTo))
-				names = append(names, trimZeros(digits(float64(s.UpTo)/m.div))+m.name)
-			}
-			if different := len(slices.Compact(slices.Clone(names))); 2*different < len(names) {
-				return nil
-			}
-			return names
+	for run := range r.counted() {
+		if len(run.Summary.BySizeBin) == 0 {
+			continue
 		}
+		var names []string
+		for _, s := range run.Summary.BySizeBin {
+			m := Bytes.measure(float64(s.UpTo))
+			names = append(names, trimZeros(digits(float64(s.UpTo)/m.div))+m.name)
+		}
+		if different := len(slices.Compact(slices.Clone(names))); 2*different < len(names) {
+			return nil
+		}
+		return names
 	}
 	return nil
 }

@@ -70,14 +70,9 @@ func (r *Report) unfinishedTable() []table {
 	for _, kind := range kinds {
 		b := body{Heading: kind.heading}
 		for _, name := range r.namesOf(kind.of, func(f *Flows) bool { return f.Unfinished > 0 }) {
-			b.Rows = append(b.Rows, r.row(kind.label(name), counts, neither, func(run *Run) float64 {
-				for _, g := range kind.of(&run.Summary) {
-					if g.Name == name {
-						return float64(g.Flows.Unfinished)
-					}
-				}
-				return 0
-			}))
+			b.Rows = append(b.Rows, r.row(kind.label(name), counts, neither,
+				numberOf(kind.of, func(g *Group) bool { return g.Name == name }, 0,
+					func(g *Group) float64 { return float64(g.Flows.Unfinished) })))
 		}
 		if len(b.Rows) > 0 {
 			t.Bodies = append(t.Bodies, b)
@@ -126,13 +121,11 @@ func (r *Report) groupNames(of func(*Summary) []Group) []string {
 func (r *Report) namesOf(of func(*Summary) []Group, wanted func(*Flows) bool) []string {
 	var names []string
 	seen := make(map[string]bool)
-	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			for _, g := range of(&run.Summary) {
-				if wanted(&g.Flows) && !seen[g.Name] {
-					seen[g.Name] = true
-					names = append(names, g.Name)
-				}
+	for run := range r.counted() {
+		for _, g := range of(&run.Summary) {
+			if wanted(&g.Flows) && !seen[g.Name] {
+				seen[g.Name] = true
+				names = append(names, g.Name)
 			}
 		}
 	}

@@ -54,7 +54,8 @@ func linkCharts(r *Report) []*chart {
 
 // imbalanceTable returns how evenly switches loaded equal-cost ports; nil if no switch has any.
 func imbalanceTable(r *Report) []table {
-	tiers := keys(r, func(s *Summary) []Imbalance { return s.Imbalance }, func(of *Imbalance) int { return of.Tier })
+	list := func(s *Summary) []Imbalance { return s.Imbalance }
+	tiers := keys(r, list, func(of *Imbalance) int { return of.Tier })
 	if len(tiers) == 0 {
 		return nil
 	}
@@ -64,33 +65,20 @@ func imbalanceTable(r *Report) []table {
 		Corner:  "Switches", Heads: r.names(),
 	}
 	for _, tier := range tiers {
-		own := func(run *Run) *Imbalance {
-			for k := range run.Summary.Imbalance {
-				if of := &run.Summary.Imbalance[k]; of.Tier == tier {
-					return of
+		own := func(of *Imbalance) bool { return of.Tier == tier }
+		worst := r.textRow("most uneven switch", func(run *Run) string {
+			for _, of := range run.Summary.Imbalance {
+				if own(&of) {
+					return of.Worst
 				}
 			}
-			return nil
-		}
-		value := func(of func(*Imbalance) float64) func(*Run) float64 {
-			return func(run *Run) float64 {
-				if found := own(run); found != nil {
-					return of(found)
-				}
-				return math.NaN()
-			}
-		}
-		worst := row{Label: "most uneven switch"}
-		for i := range r.Runs {
-			name := ""
-			if of := own(r.Runs[i].counted()[0]); of != nil {
-				name = of.Worst
-			}
-			worst.Cells = append(worst.Cells, words(name))
-		}
+			return ""
+		})
 		t.Bodies = append(t.Bodies, body{fmt.Sprintf("Tier %d", tier), []row{
-			r.row("max/mean", None, lower, value(func(of *Imbalance) float64 { return of.MaxOverMean })),
-			r.row("Jain's index", None, neither, value(func(of *Imbalance) float64 { return of.Jain })),
+			r.row("max/mean", None, lower,
+				numberOf(list, own, math.NaN(), func(of *Imbalance) float64 { return of.MaxOverMean })),
+			r.row("Jain's index", None, neither,
+				numberOf(list, own, math.NaN(), func(of *Imbalance) float64 { return of.Jain })),
 			worst,
 		}})
 	}
@@ -131,16 +119,14 @@ func busyTables(r *Report) []table {
 func (r *Report) linkTables(caption string, by linkMeasure, measures ...linkMeasure) []table {
 	most, ports := map[string]float64{}, map[string]bool{}
 	var order []*Link
-	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			for k := range run.Summary.Links {
-				l := &run.Summary.Links[k]
-				if !ports[l.Port] {
-					ports[l.Port] = true
-					order = append(order, l)
-				}
-				most[l.Port] = max(most[l.Port], by.of(l))
+	for run := range r.counted() {
+		for k := range run.Summary.Links {
+			l := &run.Summary.Links[k]
+			if !ports[l.Port] {
+				ports[l.Port] = true
+				order = append(order, l)
 			}
+			most[l.Port] = max(most[l.Port], by.of(l))
 		}
 	}
 	order = slices.DeleteFunc(order, func(l *Link) bool { return most[l.Port] == 0 })
@@ -199,11 +185,9 @@ func (run *Run) linkOf(port string) *Link {
 func (r *Report) linkUnit(links []*Link, m linkMeasure) measure {
 	var all []float64
 	for _, l := range links {
-		for i := range r.Runs {
-			for _, run := range r.Runs[i].counted() {
-				if own := run.linkOf(l.Port); own != nil {
-					all = append(all, m.of(own))
-				}
+		for run := range r.counted() {
+			if own := run.linkOf(l.Port); own != nil {
+				all = append(all, m.of(own))
 			}
 		}
 	}

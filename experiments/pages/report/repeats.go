@@ -1,7 +1,9 @@
 package report
 
 import (
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/pausenet/pausenet/experiments/analysis/paired"
 	"github.com/pausenet/pausenet/internal/interval"
@@ -18,6 +20,41 @@ func (run *Run) counted() []*Run {
 		all[i] = &run.Repeats[i]
 	}
 	return Counted(all, (*Run).trusted)
+}
+
+// counted yields the counted runs of all columns.
+func (r *Report) counted() iter.Seq[*Run] {
+	return func(yield func(*Run) bool) {
+		for i := range r.Runs {
+			for _, run := range r.Runs[i].counted() {
+				if !yield(run) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// numberOf returns a function that takes a number of the first element of a summary's list that is wanted, or missing.
+func numberOf[E any](list func(*Summary) []E, wanted func(*E) bool, missing float64,
+	number func(*E) float64,
+) func(*Run) float64 {
+	return func(run *Run) float64 {
+		all := list(&run.Summary)
+		if k := slices.IndexFunc(all, func(e E) bool { return wanted(&e) }); k >= 0 {
+			return number(&all[k])
+		}
+		return missing
+	}
+}
+
+// textRow takes a text of each column's first counted run.
+func (r *Report) textRow(label string, of func(*Run) string) row {
+	out := row{Label: label}
+	for i := range r.Runs {
+		out.Cells = append(out.Cells, words(of(r.Runs[i].counted()[0])))
+	}
+	return out
 }
 
 // Counted returns the repeats of a run that count: those that can be trusted, or all if none can.

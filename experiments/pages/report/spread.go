@@ -11,11 +11,9 @@ import (
 // spreadTable returns how far PAUSE spread, and the victim flows; nil if there was no PAUSE.
 func spreadTable(r *Report) []table {
 	deepest, slowed := 0, 0
-	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			deepest = max(deepest, len(run.Summary.Spread.ByDepth))
-			slowed = max(slowed, run.Summary.Victims.Count)
-		}
+	for run := range r.counted() {
+		deepest = max(deepest, len(run.Summary.Spread.ByDepth))
+		slowed = max(slowed, run.Summary.Victims.Count)
 	}
 	if deepest == 0 {
 		return nil
@@ -33,18 +31,16 @@ func spreadTable(r *Report) []table {
 			return 0
 		}))
 	}
-	chain := row{Label: "longest chain, root first"}
-	when := row{Label: "first reached at"}
-	for i := range r.Runs {
-		s := &r.Runs[i].counted()[0].Summary.Spread
-		chain.Cells = append(chain.Cells, words(strings.Join(s.Chain, " ← ")))
-		text := ""
-		if len(s.Chain) > 0 {
-			text = Nanoseconds.measure(float64(s.Time)).text(float64(s.Time))
-		}
-		when.Cells = append(when.Cells, words(text))
-	}
-	b.Rows = append(b.Rows, chain, when)
+	b.Rows = append(b.Rows,
+		r.textRow("longest chain, root first",
+			func(run *Run) string { return strings.Join(run.Summary.Spread.Chain, " ← ") }),
+		r.textRow("first reached at", func(run *Run) string {
+			s := &run.Summary.Spread
+			if len(s.Chain) == 0 {
+				return ""
+			}
+			return Nanoseconds.measure(float64(s.Time)).text(float64(s.Time))
+		}))
 	t.Bodies = append(t.Bodies, b)
 	if slowed == 0 {
 		return []table{t}
@@ -52,35 +48,30 @@ func spreadTable(r *Report) []table {
 	victims := body{Heading: "Victim flows: slowed by PAUSE, although they use no congested port"}
 	victims.Rows = append(victims.Rows, r.row("victim flows", counts, lower,
 		func(run *Run) float64 { return float64(run.Summary.Victims.Count) }))
-	worst := row{Label: "most slowed"}
-	for i := range r.Runs {
+	victims.Rows = append(victims.Rows, r.textRow("most slowed", func(run *Run) string {
 		var names []string
-		list := r.Runs[i].counted()[0].Summary.Victims.Worst
+		list := run.Summary.Victims.Worst
 		for _, v := range list[:min(len(list), 5)] {
 			names = append(names, fmt.Sprintf("%s (flow %d): slowdown %s", v.Tag, v.Flow, digits(v.Slowdown)))
 		}
-		worst.Cells = append(worst.Cells, words(strings.Join(names, "; ")))
-	}
-	victims.Rows = append(victims.Rows, worst)
+		return strings.Join(names, "; ")
+	}))
 	t.Bodies = append(t.Bodies, victims)
 	return []table{t}
 }
 
 // words returns a cell of text, which may take several lines.
 func words(text string) cell {
-	text = cmp.Or(text, digits(math.NaN()))
-	return cell{Text: text, Bar: -1, Words: true}
+	return cell{Text: cmp.Or(text, digits(math.NaN())), Bar: -1, Words: true}
 }
 
 // keys returns the different keys of the summaries' lists, in order of appearance.
 func keys[E any, K comparable](r *Report, of func(*Summary) []E, key func(*E) K) (all []K) {
-	for i := range r.Runs {
-		for _, run := range r.Runs[i].counted() {
-			listed := of(&run.Summary)
-			for k := range listed {
-				if own := key(&listed[k]); !slices.Contains(all, own) {
-					all = append(all, own)
-				}
+	for run := range r.counted() {
+		listed := of(&run.Summary)
+		for k := range listed {
+			if own := key(&listed[k]); !slices.Contains(all, own) {
+				all = append(all, own)
 			}
 		}
 	}
@@ -89,7 +80,8 @@ func keys[E any, K comparable](r *Report, of func(*Summary) []E, key func(*E) K)
 
 // fairnessTable returns Jain's index by tag.
 func fairnessTable(r *Report) []table {
-	tags := keys(r, func(s *Summary) []Fairness { return s.Fairness }, func(f *Fairness) string { return f.Tag })
+	list := func(s *Summary) []Fairness { return s.Fairness }
+	tags := keys(r, list, func(f *Fairness) string { return f.Tag })
 	if len(tags) == 0 {
 		return nil
 	}
@@ -107,14 +99,8 @@ func fairnessTable(r *Report) []table {
 	} {
 		b := body{Heading: of.heading}
 		for _, tag := range tags {
-			b.Rows = append(b.Rows, r.row(tag, None, neither, func(run *Run) float64 {
-				for k := range run.Summary.Fairness {
-					if f := &run.Summary.Fairness[k]; f.Tag == tag {
-						return of.value(f)
-					}
-				}
-				return math.NaN()
-			}))
+			b.Rows = append(b.Rows, r.row(tag, None, neither,
+				numberOf(list, func(f *Fairness) bool { return f.Tag == tag }, math.NaN(), of.value)))
 		}
 		t.Bodies = append(t.Bodies, b)
 	}
@@ -183,21 +169,16 @@ const mostDropPositions = 16
 // dropTable returns the ports that dropped the most frames, with the causes.
 func dropTable(r *Report) []table {
 	type position struct{ at, cause string }
-	positions := keys(r, func(s *Summary) []DropPosition { return s.Drop },
-		func(p *DropPosition) position { return position{p.At, p.Cause} })
+	list := func(s *Summary) []DropPosition { return s.Drop }
+	positions := keys(r, list, func(p *DropPosition) position { return position{p.At, p.Cause} })
 	if len(positions) == 0 {
 		return nil
 	}
 	var rows []row
 	for _, at := range positions[:min(len(positions), mostDropPositions)] {
-		rows = append(rows, r.row(at.at+", "+at.cause, counts, lower, func(run *Run) float64 {
-			for _, p := range run.Summary.Drop {
-				if p.At == at.at && p.Cause == at.cause {
-					return float64(p.Frames)
-				}
-			}
-			return 0
-		}))
+		here := func(p *DropPosition) bool { return position{p.At, p.Cause} == at }
+		rows = append(rows, r.row(at.at+", "+at.cause, counts, lower,
+			numberOf(list, here, 0, func(p *DropPosition) float64 { return float64(p.Frames) })))
 	}
 	return []table{{
 		Caption: "Dropped frames by port and cause", Corner: "Port and cause", Heads: r.names(),
@@ -207,8 +188,10 @@ func dropTable(r *Report) []table {
 
 // stepsTables returns jobs and collectives with their limits; nil if no flow waited for others.
 func stepsTables(r *Report) []table {
-	jobs := keys(r, func(s *Summary) []Job { return s.Jobs }, func(j *Job) string { return j.Tag })
-	kinds := keys(r, func(s *Summary) []Collective { return s.Collectives }, func(c *Collective) string { return c.Name })
+	listJobs := func(s *Summary) []Job { return s.Jobs }
+	listCollectives := func(s *Summary) []Collective { return s.Collectives }
+	jobs := keys(r, listJobs, func(j *Job) string { return j.Tag })
+	kinds := keys(r, listCollectives, func(c *Collective) string { return c.Name })
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -219,25 +202,17 @@ func stepsTables(r *Report) []table {
 	whole := table{Caption: "Jobs: workloads of dependent flows. " + limit, Corner: "Job", Heads: r.names()}
 	for _, tag := range jobs {
 		own := func(label string, u Unit, b better, of func(*Job) float64) row {
-			return r.row(label, u, b, func(run *Run) float64 {
-				for k := range run.Summary.Jobs {
-					if j := &run.Summary.Jobs[k]; j.Tag == tag && j.JCT > 0 {
-						return of(j)
-					}
-				}
-				return math.NaN()
-			})
+			return r.row(label, u, b,
+				numberOf(listJobs, func(j *Job) bool { return j.Tag == tag && j.JCT > 0 }, math.NaN(), of))
 		}
-		last := row{Label: "last host to finish"}
-		for i := range r.Runs {
-			name := ""
-			for _, j := range r.Runs[i].counted()[0].Summary.Jobs {
+		last := r.textRow("last host to finish", func(run *Run) (name string) {
+			for _, j := range run.Summary.Jobs {
 				if j.Tag == tag && j.JCT > 0 {
 					name = j.Straggler
 				}
 			}
-			last.Cells = append(last.Cells, words(name))
-		}
+			return name
+		})
 		whole.Bodies = append(whole.Bodies, body{tag, []row{
 			own("job completion time", Nanoseconds, lower, func(j *Job) float64 { return float64(j.JCT) }),
 			own("limit", Nanoseconds, neither, func(j *Job) float64 { return float64(j.Limit) }),
@@ -258,14 +233,8 @@ func stepsTables(r *Report) []table {
 	}
 	for _, name := range kinds {
 		own := func(label string, u Unit, b better, of func(*Collective) float64) row {
-			return r.row(label, u, b, func(run *Run) float64 {
-				for k := range run.Summary.Collectives {
-					if c := &run.Summary.Collectives[k]; c.Name == name && c.Completed > 0 {
-						return of(c)
-					}
-				}
-				return math.NaN()
-			})
+			return r.row(label, u, b, numberOf(listCollectives,
+				func(c *Collective) bool { return c.Name == name && c.Completed > 0 }, math.NaN(), of))
 		}
 		each.Bodies = append(each.Bodies, body{withUnits(name), []row{
 			own("collectives completed", counts, neither, func(c *Collective) float64 { return float64(c.Completed) }),
