@@ -55,12 +55,6 @@ func FromDuration(d time.Duration) Time { return Time(d.Nanoseconds()) * Nanosec
 // WallText formats a wall-clock duration with the units of output, because time.Duration's own text has µs.
 func WallText(d time.Duration) string { return strings.Replace(d.String(), "µs", "us", 1) }
 
-// FromSeconds returns s seconds, rounded to a picosecond.
-func FromSeconds(s float64) Time { return Time(math.Round(s * float64(Second))) }
-
-// FromMicroseconds returns us microseconds, rounded to a picosecond.
-func FromMicroseconds(us float64) Time { return Time(math.Round(us * float64(Microsecond))) }
-
 // String formats t in the largest unit that leaves a whole part, such as "209.6ns" or "20ms".
 func (t Time) String() string {
 	switch t {

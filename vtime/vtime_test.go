@@ -1,7 +1,6 @@
 package vtime_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -50,12 +49,6 @@ func TestConversions(t *testing.T) {
 	for _, c := range []struct{ got, want vtime.Time }{
 		{vtime.FromDuration(1500 * time.Microsecond), 1500 * vtime.Microsecond},
 		{vtime.FromDuration(-time.Nanosecond), -1000},
-		{vtime.FromSeconds(0.0000002096), 209_600},
-		{vtime.FromSeconds(1e-12 * 0.6), 1},
-		{vtime.FromSeconds(-2), -2 * vtime.Second},
-		{vtime.FromMicroseconds(4.16), 4_160_000},
-		{vtime.FromMicroseconds(838.848), 838_848_000},
-		{vtime.FromMicroseconds(0), 0},
 	} {
 		if c.got != c.want {
 			t.Errorf("%v, want %v", c.got, c.want)
@@ -63,18 +56,12 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// The conversions undo each other for the times of any run: up to a day.
+// A conversion loses less than a nanosecond of the times of any run: up to a day.
 func TestRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := vtime.Time(rapid.Int64Range(0, int64(86400*vtime.Second)).Draw(t, "t"))
 		if got := vtime.FromDuration(x.Duration()); got > x || x-got >= vtime.Nanosecond {
 			t.Fatalf("%v by time.Duration is %v", x, got)
-		}
-		if got := vtime.FromSeconds(x.Seconds()); math.Abs(float64(got-x)) > 1e-15*float64(x) {
-			t.Fatalf("%v by seconds is %v", x, got)
-		}
-		if got := vtime.FromMicroseconds(x.Microseconds()); math.Abs(float64(got-x)) > 1e-15*float64(x) {
-			t.Fatalf("%v by microseconds is %v", x, got)
 		}
 	})
 }
