@@ -79,7 +79,8 @@ func writeBySeed(w io.Writer, columns []results.HeadlineColumn) {
 	}
 	first, head := columns[0], "\n"
 	for _, c := range columns[1:] {
-		if text := pairs.BySeed(measure.MetricsNamed([]string{"fct_p99", "fct_mean"}), c.Runs, first.Runs).String(); text != "" {
+		metrics := measure.MetricsNamed([]string{"fct_p99", "fct_mean"})
+		if text := pairs.BySeed(metrics, c.Runs, first.Runs).String(); text != "" {
 			fmt.Fprint(w, head)
 			writeParagraph(w, "", fmt.Sprintf("  %s against %s, by seed, %s", c.Name, first.Name, text))
 			head = ""

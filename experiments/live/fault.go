@@ -67,7 +67,8 @@ func (f *Fabric) Fault(words []string) (span, ends vtime.Time, err error) {
 		case err == nil:
 			span, own = t, own[:n-1]
 		case n > 2 && own[n-1] != "" && strings.ContainsAny(own[n-1][:1], "+-.0123456789"):
-			return 0, 0, fmt.Errorf("%w (a fault lasts a time above 0 and below 100 days, such as 50ms; leave it out to make the fault "+
+			return 0, 0, fmt.Errorf("%w (a fault lasts a time above 0 and below 100 days, such as 50ms; leave it out "+
+				"to make the fault "+
 				"permanent)", err)
 		}
 	}
@@ -91,7 +92,8 @@ func (f *Fabric) Fault(words []string) (span, ends vtime.Time, err error) {
 	err = f.Do(func(e *engine.Engine) error {
 		if span > 0 {
 			if ends = e.Now() + span; ends < span {
-				return fmt.Errorf("%v: the fault would end after the end of virtual time (leave the time out to make it permanent)", span)
+				return fmt.Errorf("%v: the fault would end after the end of virtual time (leave the time out to make it permanent)",
+					span)
 			}
 		}
 		return f.begin(e, made, span)

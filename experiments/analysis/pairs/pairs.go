@@ -1,5 +1,5 @@
-// Package pairs compares two alternatives in metrics of runs, by pairs of runs with the same traffic: which run of a pair
-// is better, and what many pairs say, in words. Package paired has the statistics.
+// Package pairs compares two alternatives in metrics of runs, by pairs of runs with the same traffic: which run of a
+// pair is better, and what many pairs say, in words. Package paired has the statistics.
 package pairs
 
 import (
