@@ -117,7 +117,7 @@ func TestFiles(t *testing.T) {
 func TestManifestAndSummary(t *testing.T) {
 	s := parse(t, lab.Small)
 	o := run(t, s, "dcqcn", Options{
-		Version: "v1", Command: "pausenet run small --seed 7", Seed: 7,
+		Plane: opener(t, plane.Kernel), Version: "v1", Command: "pausenet run small --seed 7", Seed: 7,
 		Sets: []string{"seed=1"},
 	})
 	m := o.json("manifest.json")

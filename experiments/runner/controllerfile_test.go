@@ -33,7 +33,7 @@ func runFile(t *testing.T, name, controller, dir string, sets ...string) (*Resul
 func TestControllerFilesAreTheBuiltIns(t *testing.T) {
 	testenv.WholeScenario(t)
 	// The second flow joins at 20 ms. The burst lasts from 20 to 27 ms.
-	durations := map[string]string{"convergence-2": "duration=40ms", "dcon-burst": "duration=30ms"}
+	durations := map[string]string{"convergence-2": "duration=25ms", "dcon-burst": "duration=28ms"}
 	for builtIn, c := range map[string]struct{ scenarios, languages []string }{
 		"timely": {[]string{"convergence-2", "dcon-burst"}, []string{".star", ".wasm"}},
 		"dcqcn":  {[]string{"convergence-2", "dcon-burst"}, []string{".star", ".wasm"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/internal/loaded"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
 // Functions that many tests call.
@@ -25,11 +25,11 @@ type outcome struct {
 	dir string
 }
 
-// run runs a scenario under a controller on the kernel plane, unless o opens another.
+// run runs a scenario under a controller on the wasm plane, unless o opens another.
 func run(t testing.TB, s *scenario.Scenario, controller string, o Options) *outcome {
 	t.Helper()
 	if o.Plane == nil {
-		o.Plane = opener(t, plane.Kernel)
+		o.Plane = wasmplane.Open
 	}
 	if o.Seed == 0 {
 		o.Seed = s.Seed
