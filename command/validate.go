@@ -66,7 +66,11 @@ sweep). --cc checks other congestion controllers than the scenario's.`,
 				}
 			}
 			if failed > 0 {
-				return badInput(fmt.Errorf("%d of %d files have mistakes", failed, len(args)))
+				verb := "have"
+				if failed == 1 {
+					verb = "has"
+				}
+				return badInput(fmt.Errorf("%d of %s %s mistakes", failed, count(len(args), "file"), verb))
 			}
 			return nil
 		},

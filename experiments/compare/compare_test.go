@@ -74,7 +74,7 @@ func TestSentence(t *testing.T) {
 	}
 	// 417 mod 100 is below 83: one scenario fewer is better.
 	if got, want := run(t, c).Sentence, "dcqcn is better than hpcc in FCT p99 in 83 % of 1000 pairs (95 % interval 80 to 85); worst "+
-		"case against it: scenario 417, seed 3, 2.1 times."; got != want {
+		"case against it: scenario 417, seed 3, where its FCT p99 is 2.1 times that of hpcc."; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	c.A, c.B = c.B, c.A
@@ -251,6 +251,20 @@ func TestTimes(t *testing.T) {
 	for share, want := range map[float64]string{0: "0", 1: "100", 0.001: "<1", 0.999: ">99", 0.834: "83"} {
 		if got := percent(share); got != want {
 			t.Errorf("%g: %s, want %s", share, got, want)
+		}
+	}
+}
+
+// TestAgainst: the worst case says what is how many times what, whether less or more is better.
+func TestAgainst(t *testing.T) {
+	times := 2.1
+	for name, want := range map[string]string{
+		"fct_p99": "where its FCT p99 is 2.1 times that of b", "goodput": "where the goodput of b is 2.1 times its own",
+	} {
+		m := Measure{metric: measure.MetricByName(name), Label: measure.MetricByName(name).Label}
+		got := m.against(&Extreme{Scenario: "one", Seed: 3, Times: &times}, true, 1, "b")
+		if got != "; worst case against it: one, seed 3, "+want {
+			t.Errorf("got %s", got)
 		}
 	}
 }

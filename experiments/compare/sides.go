@@ -86,7 +86,12 @@ func parseSide(text string) (side, error) {
 		return side{ofSetting, text}, nil
 	case controllerfile.Is(text):
 		return side{ofController, text}, nil
-	case builtin == nil, files.IsStream(text), scenario.LooksLikePath(text):
+	case builtin == nil, files.IsStream(text):
+		return side{ofScenario, text}, nil
+	case scenario.LooksLikePath(text):
+		if _, err := os.Stat(text); os.IsNotExist(err) {
+			return side{}, fmt.Errorf("%s: no such file (name a controller, a setting, a scenario or a program)", text)
+		}
 		return side{ofScenario, text}, nil
 	}
 	return side{ofController, text}, nil

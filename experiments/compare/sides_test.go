@@ -87,7 +87,7 @@ func TestSides(t *testing.T) {
 	}
 	for text, want := range map[string]kind{
 		"dcqcn": ofController, "dcqcn+win": ofController, "./mine.star": ofController, "incast": ofScenario, yaml: ofScenario,
-		"./no.yaml": ofScenario, "host.x=1": ofSetting, "flows.0={size: 1MB, from: h0}": ofSetting,
+		"host.x=1": ofSetting, "flows.0={size: 1MB, from: h0}": ofSetting,
 	} {
 		if got, err := parseSide(text); err != nil || got.kind != want {
 			t.Errorf("%s: %v, %v, want %s", text, got, err, want)
@@ -102,6 +102,7 @@ func TestMistakes(t *testing.T) {
 		want string
 		s    Subject
 	}{
+		{"./no.yaml: no such file", Subject{A: "dcqcn", B: "./no.yaml"}},
 		{"an alternative is empty", Subject{A: "dcqcn", B: " "}},
 		{"host.ack_every=1..3 has 3 values, but a side of a comparison has one (compare two of them: host.ack_every=1 " +
 			"host.ack_every=2)", Subject{A: "host.ack_every=1..3", B: "dcqcn"}},

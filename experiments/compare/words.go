@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 )
 
 // brokenText returns a line about a run whose verdict is FAIL.
@@ -51,10 +53,10 @@ func (r *Result) sentence() string {
 		return text + "."
 	case Better:
 		return fmt.Sprintf("%s is better than %s in %s in %s%s.", r.A, r.B, m.Label, shareText(m.BetterShare, m.Pairs),
-			m.against(m.WorstA, true, m.Worse))
+			m.against(m.WorstA, true, m.Worse, r.B))
 	case Worse:
 		return fmt.Sprintf("%s is better than %s in %s in %s%s.", r.B, r.A, m.Label, shareText(m.WorseShare, m.Pairs),
-			m.against(m.WorstB, false, m.Better))
+			m.against(m.WorstB, false, m.Better, r.A))
 	}
 	return fmt.Sprintf("No significant difference between %s and %s in %s: %s is better in %s, and %s in %s.", r.A, r.B,
 		m.Label, r.A, shareText(m.BetterShare, m.Pairs), r.B, percent(*m.WorseShare.Estimate)+" %")
@@ -66,8 +68,8 @@ func shareText(share Interval, n int) string {
 		percent(*share.High))
 }
 
-// against returns the worst case against the better side: A, or B.
-func (m *Measure) against(w *Extreme, ofA bool, lost int) string {
+// against returns the worst case against the better side, A or B, and its opponent.
+func (m *Measure) against(w *Extreme, ofA bool, lost int, opponent string) string {
 	if w == nil {
 		if m.Equal > 0 && lost == 0 {
 			return ", and never worse"
@@ -87,7 +89,10 @@ func (m *Measure) against(w *Extreme, ofA bool, lost int) string {
 	case w.Times == nil:
 		return text + fmt.Sprintf("%s against %s", m.metric.Kind.Text(*own), m.metric.Kind.Text(*other))
 	}
-	return text + Times(*w.Times) + " times"
+	if pairs.MoreIsBetter(m.metric) {
+		return text + fmt.Sprintf("where the %s of %s is %s times its own", m.Label, opponent, Times(*w.Times))
+	}
+	return text + fmt.Sprintf("where its %s is %s times that of %s", m.Label, Times(*w.Times), opponent)
 }
 
 // Times formats a ratio for people, with at least two significant digits and so many that it is not 1: "2.1", "1.004".

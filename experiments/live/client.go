@@ -150,13 +150,12 @@ func Dial(name string) (*Client, error) {
 // noneUp returns the error that no fabric is up, with the reason why the last one ended.
 func noneUp() error {
 	if all := AllEnded(); len(all) > 0 {
-		return fmt.Errorf("%w: no fabric is up; %v", ErrNone, all[0])
+		return fmt.Errorf("%w: none is up; %v", ErrNone, all[0])
 	}
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: you have no fabric that is up (bring one up with \"pausenet up\"; for root's use sudo)",
-			ErrNone)
+		return fmt.Errorf("%w: you have none that is up (bring one up with \"pausenet up\"; for root's use sudo)", ErrNone)
 	}
-	return fmt.Errorf("%w: no fabric is up (bring one up with \"sudo pausenet up\")", ErrNone)
+	return fmt.Errorf("%w: none is up (bring one up with \"sudo pausenet up\")", ErrNone)
 }
 
 func dial(name string, timeout time.Duration) (*Client, error) {
