@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pausenet/pausenet/experiments/analysis/paired"
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/tune"
 )
@@ -88,8 +89,8 @@ func writeTuning(w io.Writer, t *tune.Tuning, r *tune.Result) {
 		fmt.Fprint(w, "; no candidate keeps all limits")
 	}
 	h := &r.HoldOut
-	fmt.Fprintf(w, "\nhold-out, seeds %s: %.3f times; better in %d of %d pairs (sign test: p = %.2g); worst pair %.3f times\n",
-		seedText(t.HoldOut), h.Ratio, h.Better, h.Compared, h.P, h.Worst)
+	fmt.Fprintf(w, "\nhold-out, seeds %s: %.3f times; better in %d of %d pairs (sign test: p %s); worst pair %.3f times\n",
+		seedText(t.HoldOut), h.Ratio, h.Better, h.Compared, paired.PText(h.P), h.Worst)
 	for _, c := range h.Scenarios {
 		if len(h.Scenarios) > 1 {
 			fmt.Fprintf(w, "  %s: %.3f times; better in %d of %d pairs\n", c.Scenario, c.Ratio, c.Better, c.Compared)

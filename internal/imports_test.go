@@ -213,7 +213,8 @@ var mayImport = map[string][]string{
 	},
 	"experiments/search": {"experiments/explore", "experiments/scenario", "topologies"},
 	"experiments/tune": {
-		"experiments/explore", "experiments/scenario", "experiments/sweep", "experiments/pages/report",
+		"experiments/analysis/paired", "experiments/explore", "experiments/scenario", "experiments/sweep",
+		"experiments/pages/report",
 	},
 	"experiments/train": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/pages/report",

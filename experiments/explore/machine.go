@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -200,9 +199,6 @@ func (m *Machine) explained(ctx context.Context, s *scenario.Scenario, options r
 func (q *Quantity) Text(value float64) string {
 	if math.IsNaN(value) {
 		return "none"
-	}
-	if q.Kind.Name == measure.KindCount.Name {
-		return strconv.FormatFloat(value, 'g', 4, 64)
 	}
 	return q.Kind.Text(value)
 }

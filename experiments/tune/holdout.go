@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pausenet/pausenet/experiments/analysis/paired"
 	"github.com/pausenet/pausenet/experiments/explore"
 )
 
@@ -22,7 +23,7 @@ type HoldOut struct {
 // Comparison compares the tuned values with the file's own in one or several scenarios.
 type Comparison struct {
 	Scenario string `json:"scenario,omitempty"` // empty: all
-	// Better counts the pairs in which the tuned values are better, of Compared with a result of both.
+	// Better counts the pairs in which the tuned values are better, of Compared with a result of both; equal pairs do not count in P.
 	Better   int `json:"better"`
 	Compared int `json:"compared"`
 	// Ratio holds the geometric mean of the objective over that of the file's own values; Worst the ratio of the worst
@@ -36,15 +37,17 @@ type Comparison struct {
 // compare returns the comparison of pairs with these gains.
 func (t *Tuning) compare(scenario string, gains []float64) Comparison {
 	c := Comparison{Scenario: scenario, Compared: len(gains)}
+	sign := paired.Sample{Design: paired.Fixed}
 	sum, worst := 0.0, math.Inf(-1)
 	for _, gain := range gains {
-		c.Better += truth(gain < 0)
+		c.Better += truth(sign.Add(math.Exp(gain)) < 0)
 		sum, worst = sum+gain, max(worst, gain)
 	}
 	if len(gains) > 0 {
 		c.Ratio, c.Worst = t.ratio(sum/float64(len(gains))), t.ratio(worst)
 	}
-	c.P = signTest(c.Better, c.Compared)
+	sign.Look()
+	c.P, _ = sign.P()
 	return c
 }
 
@@ -108,16 +111,4 @@ func number(v float64) *float64 {
 		return nil
 	}
 	return &v
-}
-
-// signTest returns the probability that a fair coin shows one side at least as often, of n throws, as the side here
-// that was shown more often.
-func signTest(wins, n int) float64 {
-	wins = max(wins, n-wins)
-	p, term := 0.0, math.Pow(0.5, float64(n)) // term: n over k, times 2^-n
-	for k := n; k >= wins; k-- {
-		p += term
-		term *= float64(k) / float64(n-k+1)
-	}
-	return min(1, 2*p)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,21 +143,23 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestSignTest compares with values computed by hand: sums of binomial coefficients over 2^n.
-func TestSignTest(t *testing.T) {
+// TestCompare compares with p-values computed by hand: sums of binomial coefficients over 2^n. Equal pairs do not count.
+func TestCompare(t *testing.T) {
 	for _, c := range []struct {
-		wins, n int
-		want    float64
+		wins, equal, losses int
+		want                float64
 	}{
-		{5, 5, 2.0 / 32},
-		{0, 5, 2.0 / 32},
-		{8, 10, 2 * (45 + 10 + 1) / 1024.0},
-		{5, 10, 1},
-		{29, 30, 2 * 31 / math.Exp2(30)},
-		{0, 0, 1},
+		{5, 0, 0, 2.0 / 32},
+		{0, 3, 5, 2.0 / 32},
+		{8, 1, 2, 2 * (45 + 10 + 1) / 1024.0},
+		{5, 0, 5, 1},
+		{29, 0, 1, 2 * 31 / math.Exp2(30)},
+		{0, 2, 0, 1},
 	} {
-		if got := signTest(c.wins, c.n); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%d of %d: %v, want %v", c.wins, c.n, got, c.want)
+		gains := slices.Concat(slices.Repeat([]float64{-0.1}, c.wins), make([]float64, c.equal), slices.Repeat([]float64{0.2}, c.losses))
+		got := new(Tuning).compare("", gains)
+		if math.Abs(got.P-c.want) > 1e-12 || got.Better != c.wins || got.Compared != len(gains) {
+			t.Errorf("%+v: got %+v", c, got)
 		}
 	}
 }
