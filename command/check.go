@@ -68,7 +68,7 @@ frames of other priorities (topology.interface_mtu).
 
 --lookup checks the rows of SONiC's pg_profile_lookup.ini instead. A row is
 proved if its headroom holds the need, and refuted if it is less than the
-cable alone holds, or if a run with --run drops frames. A row is inverted if a
+cable alone holds, or if a run drops frames. A row is inverted if a
 shorter cable or a lower rate has more. With --lookup, --response also takes
 802.3 (the standard's limit for one end at each rate) or none.
 
@@ -87,7 +87,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(tables.globs) > 0 {
-				return tables.check(c, args, response, format)
+				return tables.check(c, args, response, format, !arithmetic)
 			}
 			for _, name := range tablesOnly {
 				if c.Flags().Changed(name) {
@@ -144,7 +144,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 		"congestion controller or variant to check, by `name` (default: the scenario's first)")
 	c.Flags().StringVar(&response, "response", "0s",
 		"`time` that hardware takes to send and obey PAUSE, both ends together")
-	c.Flags().BoolVar(&arithmetic, "no-run", false, "skip the run and only do the arithmetic")
+	c.Flags().BoolVar(&arithmetic, "no-run", false, "skip the runs and only do the arithmetic")
 	completeController(c, controllerWords)
 	completeNothing(c, "response")
 	formatFlag(c, &format)

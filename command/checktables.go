@@ -22,13 +22,12 @@ type tablesFlags struct {
 	globs  []string
 	assume headroom.Assumptions
 	cell   string
-	run    bool
 }
 
 // tablesOnly lists the options that need --lookup, and scenarioOnly those that it excludes.
 var (
-	tablesOnly   = []string{"mtu", "lossless-mtu", "cell", "run"}
-	scenarioOnly = []string{"cc", "set", "no-run"}
+	tablesOnly   = []string{"mtu", "lossless-mtu", "cell"}
+	scenarioOnly = []string{"cc", "set"}
 )
 
 // add adds the options to the command.
@@ -41,12 +40,11 @@ func (f *tablesFlags) add(c *cobra.Command) {
 	flags.IntVar(&f.assume.LosslessMTU, "lossless-mtu", 1024, "with --lookup, the payload of lossless packets, in `bytes`")
 	flags.StringVar(&f.cell, "cell", "0B",
 		"with --lookup, the `size` of the ASIC's cells, such as 254B (default: count bytes)")
-	flags.BoolVar(&f.run, "run", false, "with --lookup, run the worst incast for the rows")
 	completeNothing(c, "mtu", "lossless-mtu", "cell")
 }
 
-// check prints the results for the tables that the arguments name.
-func (f *tablesFlags) check(c *cobra.Command, more []string, response, format string) (err error) {
+// check prints the results for the tables that the arguments name, with runs of the worst incast if run is true.
+func (f *tablesFlags) check(c *cobra.Command, more []string, response, format string, run bool) (err error) {
 	for _, name := range scenarioOnly {
 		if c.Flags().Changed(name) {
 			return badInput(fmt.Errorf("--%s has no effect with --lookup (leave it out)", name))
@@ -74,7 +72,7 @@ func (f *tablesFlags) check(c *cobra.Command, more []string, response, format st
 	}
 	ctx, release := shutdown.Context(c.Context())
 	defer release()
-	if f.run {
+	if run {
 		ran := 0
 		err = f.assume.RunTables(ctx, rows, func() { ran++ })
 		if ctx.Err() != nil {
