@@ -408,34 +408,48 @@ func inDocument(t *testing.T, name, table string) {
 	}
 }
 
+// ranking returns the rows of a half in a file ranking.csv of testdata.
+func ranking(t *testing.T, name, half string) (rows []rankingRow) {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	err = rankingTable.Read(file, func(r *rankingRow) error {
+		if r.Half == half {
+			rows = append(rows, *r)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return rows
+}
+
+func rowOf(t *testing.T, rows []rankingRow, controller string) *rankingRow {
+	t.Helper()
+	i := slices.IndexFunc(rows, func(r rankingRow) bool { return r.Controller == controller })
+	if i < 0 {
+		t.Fatalf("no row of %s", controller)
+	}
+	return &rows[i]
+}
+
 // TestLeaderboard compares the table in docs/bench-cc.md with the files ranking.csv of the two commands that the page
 // shows: testdata/leaderboard.csv and leaderboard-seeds.csv. With -update it writes it.
 func TestLeaderboard(t *testing.T) {
-	read := func(name, half string) (rows []rankingRow) {
-		file, err := os.Open(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		err = rankingTable.Read(file, func(r *rankingRow) error {
-			if r.Half == half {
-				rows = append(rows, *r)
-			}
-			return nil
-		})
-		if err != nil || len(rows) != len(cc.Names()) {
-			t.Fatalf("%s: %d controllers: %v", name, len(rows), err)
+	read := func(name, half string) []rankingRow {
+		rows := ranking(t, name, half)
+		if len(rows) != len(cc.Names()) {
+			t.Fatalf("%s: %d controllers", name, len(rows))
 		}
 		return rows
 	}
 	cells := func(rows []rankingRow, controller string) string {
-		for _, r := range rows {
-			if r.Controller == controller {
-				return fmt.Sprintf(" %d (%d to %d) | %.2f (%.2f to %.2f) |", r.Rank, r.RankLow, r.RankHigh, r.Score, r.Low, r.High)
-			}
-		}
-		t.Fatalf("no row of %s", controller)
-		return ""
+		r := rowOf(t, rows, controller)
+		return fmt.Sprintf(" %d (%d to %d) | %.2f (%.2f to %.2f) |", r.Rank, r.RankLow, r.RankHigh, r.Score, r.Low, r.High)
 	}
 	hidden, seeds := read("leaderboard.csv", HeldOut), read("leaderboard-seeds.csv", Public)
 	table := "| controller | rank | score | held-out rank | held-out score | rank, 3 seeds | score, 3 seeds |\n|---|---|---|---|---|---|---|\n"
