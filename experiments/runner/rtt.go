@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"slices"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -29,13 +31,19 @@ func (l workerRTTs) record(worker int, rtt vtime.Time) {
 	l[worker].Record(rtt)
 }
 
-// sum returns the samples of all workers.
+// sum returns the samples of all workers. If only one has any, it returns that one's recorder, since an empty histogram
+// takes a while to make.
 func (l workerRTTs) sum() *rttRecorder {
+	some := slices.DeleteFunc(slices.Clone(l), func(r *rttRecorder) bool { return r == nil })
+	switch len(some) {
+	case 0:
+		return &rttRecorder{}
+	case 1:
+		return some[0]
+	}
 	sum := newRTTRecorder()
-	for _, r := range l {
-		if r != nil {
-			sum.take(r)
-		}
+	for _, r := range some {
+		sum.take(r)
 	}
 	return sum
 }
