@@ -138,7 +138,7 @@ func owner(name string) (device string, certain bool) {
 // another ending, the name before it. The name running-config.cfg is of the folder's device.
 func wholeOwner(name string) string {
 	device, certain := owner(name)
-	stem, _, _ := strings.Cut(path.Base(name), ".")
+	stem := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	if certain || slices.Contains([]string{"", "running-config", "startup-config", "startup", "config", "nvue", "junos", "eos"}, stem) {
 		return device
 	}
@@ -165,7 +165,7 @@ func unreadable(f *File) error {
 // reader collects the files of devices.
 type reader struct {
 	fabric   *Fabric
-	switches map[string]*source // by name of owner
+	switches map[string]*source // by name of owner or, for whole configurations, by folder and name
 	hosts    map[string]*Host   // by label
 	cables   []Link
 	ignored  []string
@@ -193,11 +193,12 @@ func Read(list []File) (*Fabric, []string, error) {
 	var shared []*File // lookups that name no switch
 	for _, file := range order {
 		device, certain := owner(file.Name)
+		key := device
 		of := func() *source {
-			if r.switches[device] == nil {
-				r.switches[device] = &source{device: device}
+			if r.switches[key] == nil {
+				r.switches[key] = &source{device: device}
 			}
-			return r.switches[device]
+			return r.switches[key]
 		}
 		switch k := kindOf(file); k {
 		case configDB:
@@ -220,6 +221,7 @@ func Read(list []File) (*Fabric, []string, error) {
 			}
 		case eosConfig, nvueConfig, junosConfig:
 			device = wholeOwner(file.Name)
+			key = path.Join(path.Dir(file.Name), device) // of each folder another switch
 			of().trees[k] = append(of().trees[k], file)
 		case minigraph:
 			err = r.readMinigraph(file)

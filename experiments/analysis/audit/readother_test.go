@@ -443,3 +443,70 @@ func nested(levels int) string {
 	}
 	return b.String()
 }
+
+// TestSystemDetails checks defaults and settings that the samples lack, at the first port of the first switch.
+func TestSystemDetails(t *testing.T) {
+	const nvue = "- set:\n    interface:\n      swp1:\n        link: {mtu: 9000}\n    qos:\n"
+	const junos = "set interfaces et-0/0/0 mtu 9000\nset class-of-service interfaces et-0/0/0 congestion-notification-profile p\n" +
+		"set class-of-service interfaces et-0/0/0 unit 0 classifiers dscp c\n" +
+		"set class-of-service classifiers dscp c forwarding-class a loss-priority low code-points [ 26 24 ]\n" +
+		"set class-of-service congestion-notification-profile p input dscp code-point 011010 pfc\n"
+	tc := func(dscp int) func(*Port) any { return func(p *Port) any { return p.DSCP[dscp] } }
+	pfc := func(p *Port) any { return p.PFC.String() }
+	for _, c := range []struct {
+		name, text string
+		get        func(*Port) any
+		want       any
+	}{
+		{"a.cfg", "interface Ethernet1\n", tc(0), 1},
+		{"a.cfg", "interface Ethernet1\n", tc(15), 0},
+		{"a.cfg", "interface Ethernet1\n", tc(16), 2},
+		{
+			"a.cfg", "interface Ethernet1\n no switchport\n qos trust dscp\n service-policy type qos input x\n",
+			func(p *Port) any { return p.Unmapped }, true,
+		},
+		{
+			"a.cfg", "priority-flow-control all off\ninterface Ethernet1\n priority-flow-control on\n" +
+				" priority-flow-control priority 3 no-drop\n", pfc, "none",
+		},
+		{"a.cfg", "qos map traffic-class 3 to tx-queue 2\ninterface Ethernet1\n", func(p *Port) any { return p.PFCQueue[3] }, 2},
+		{ // 3 ms at 100 Gb/s
+			"a.cfg", "interface Ethernet1\n speed 100g\n tx-queue 3\n  random-detect ecn minimum-threshold 3 milliseconds" +
+				" maximum-threshold 4 milliseconds\n",
+			func(p *Port) any { return p.Queues[3].WRED.KMin }, int64(37_500_000),
+		},
+		{"a.yaml", nvue + "      roce: {mode: lossy}\n", pfc, "none"},
+		{"a.yaml", nvue + "      roce: {}\n", pfc, "3"},
+		{"a.yaml", nvue + "      roce: {}\n", func(p *Port) any { return p.TCToQueue[4] }, 0},
+		{"a.yaml", nvue + "      pfc: {default-global: {switch-priority: {'3': {}}, tx: disable}}\n", pfc, "none"},
+		{"a.yaml", nvue + "      pfc: {default-global: {switch-priority: {'3': {}}, tx: enable}}\n", pfc, "3"},
+		{"a.conf", junos + "set class-of-service forwarding-classes class a queue-num 4 no-loss pfc-priority 3\n", pfc, "3"},
+		{"a.conf", junos + "set class-of-service forwarding-classes class a queue-num 4 pfc-priority 3\n", pfc, "none"},
+		{"a.conf", junos + "set class-of-service forwarding-classes class a queue-num 4 no-loss\n", pfc, "none"},
+		{ // a DSCP of the class that the profile does not pause
+			"a.conf", junos + "set class-of-service forwarding-classes class a queue-num 4 no-loss pfc-priority 3\n",
+			func(p *Port) any { l := p.land(24); return l.lossless }, false,
+		},
+		{
+			"a.conf", junos + "set class-of-service forwarding-classes class a queue-num 4 no-loss pfc-priority 3\n" +
+				"set class-of-service congestion-notification-profile p output ieee-802.1 code-point 011 flow-control-queue [ 3 4 ]\n",
+			func(p *Port) any { return p.PFCQueue[3] }, 4,
+		},
+		{
+			"a.conf", strings.Replace(junos, " pfc\n", " mru 9000\n", 1) +
+				"set class-of-service forwarding-classes class a queue-num 4 no-loss pfc-priority 3\n", pfc, "none",
+		},
+	} {
+		f, _, err := Read(files(c.name, c.text))
+		if err != nil || len(f.Switches) != 1 {
+			t.Errorf("%s: %v\n%s", c.name, err, c.text)
+		} else if got := c.get(f.Switches[0].Ports[0]); got != c.want {
+			t.Errorf("%s: %v, want %v:\n%s", c.name, got, c.want, c.text)
+		}
+	}
+	// Two files with the same name in two folders are two switches.
+	const one = "interface Ethernet1\n"
+	if f, _, err := Read(files("x/a.cfg", one, "y/a.cfg", one, "y/a.b.cfg", one)); err != nil || len(f.Switches) != 3 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
