@@ -1,10 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,6 +61,9 @@ NIC that sends PAUSE without end can stop.
 The certificate is an order of the buffers that every path follows. Let
 --certificate check it: that code shares nothing with the prover.
 
+If the check is interrupted, the same command continues with the cases that it
+has examined.
+
 The exit code is 0 if the fabric is proved or its cycles are harmless, and 1
 otherwise.`,
 		Example: `  pausenet check deadlock leafspine
@@ -98,6 +104,7 @@ type deadlockView struct {
 	Failures   int         `json:"failures"`
 	Cases      int         `json:"cases"`
 	Examined   int         `json:"examined"`
+	Inferred   int         `json:"inferred_by_symmetry"`
 	Cyclic     int         `json:"cases_with_a_cycle"`
 	Orders     int         `json:"orders"` // of all classes
 	Traffic    []string    `json:"traffic"`
@@ -208,16 +215,32 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 	if f.certificate != "" {
 		return f.check(w, plan, classes)
 	}
-	proof, err := deadlock.Prove(ctx, plan, classes, f.failures, nil)
-	v := newDeadlockView(proof, f.own)
+	v := &deadlockView{Name: plan.Name}
 	if s.scenario != nil {
 		v.Name = s.scenario.Name
 	}
+	checkpoint := filepath.Join(cmp.Or(f.out, filepath.Join("results", "deadlock-"+v.Name)), "checkpoint.json")
+	proof, err := deadlock.Prove(ctx, plan, classes, f.failures, deadlock.Options{
+		From: readCheckpoint(checkpoint),
+		Progress: func(done, of, withCycle int) {
+			if step := of / 10; step >= progressCases && done%step == 0 {
+				fmt.Fprintf(stderr(), "pausenet: %d of %s, %d with a cycle of buffers\n", done, count(of, "case"), withCycle)
+			}
+		},
+	})
+	v.fill(proof, f.own)
 	if err == nil {
 		err = f.demonstrate(ctx, proof, v, settings)
 	}
 	v.addStorms(proof)
 	v.conclude(proof)
+	if ctx.Err() != nil {
+		err = &exitError{exitVerdict, fmt.Errorf("interrupted: the same command continues with the %s in %s",
+			count(proof.Examined, "case"), checkpoint)}
+		err = errors.Join(writeCheckpoint(checkpoint, proof), err)
+	} else if err == nil {
+		_ = os.Remove(checkpoint)
+	}
 	err = errors.Join(err, f.write(proof, v))
 	if structured(f.format) {
 		err = errors.Join(err, writeStructured(w, f.format, v))
@@ -231,6 +254,30 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 		return &exitError{exitVerdict, fmt.Errorf("%s: %d of %d cases have a cycle of buffers", v.Name, v.Cyclic, v.Cases)}
 	}
 	return nil
+}
+
+// progressCases is the tenth of the cases from which on each tenth is reported.
+const progressCases = 2000
+
+// readCheckpoint returns what an interrupted check has left; nil: nothing that can be read, so the check starts anew.
+func readCheckpoint(name string) *deadlock.Checkpoint {
+	data, err := os.ReadFile(name)
+	c := new(deadlock.Checkpoint)
+	if err != nil || json.Unmarshal(data, c) != nil {
+		return nil
+	}
+	return c
+}
+
+func writeCheckpoint(name string, p *deadlock.Proof) error {
+	data, err := json.Marshal(p.Checkpoint())
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return runError(err)
+	}
+	return writeError(files.WriteWhole(name, data))
 }
 
 // check checks a certificate.
@@ -265,11 +312,10 @@ func (f *deadlockFlags) check(w io.Writer, plan *topologies.Plan, classes []dead
 	return err
 }
 
-func newDeadlockView(p *deadlock.Proof, own bool) *deadlockView {
-	v := &deadlockView{
-		Name: p.Plan.Name, Links: p.Links, Failures: p.Failures, Cases: p.Cases, Examined: p.Examined, Cyclic: p.Cyclic,
-		Cycles: []cycleView{}, Files: []string{},
-	}
+// fill sets the counts of a proof.
+func (v *deadlockView) fill(p *deadlock.Proof, own bool) {
+	v.Links, v.Failures, v.Cases, v.Examined, v.Inferred, v.Cyclic = p.Links, p.Failures, p.Cases, p.Examined, p.Inferred, p.Cyclic
+	v.Cycles, v.Files = []cycleView{}, []string{}
 	for i := range p.Classes {
 		v.Orders += len(p.Orders[i])
 		what := "from any host to any other"
@@ -278,7 +324,6 @@ func newDeadlockView(p *deadlock.Proof, own bool) *deadlockView {
 		}
 		v.Traffic = append(v.Traffic, fmt.Sprintf("priority %s: %s", joined(p.Classes[i].Priorities), what))
 	}
-	return v
 }
 
 // joined lists numbers.
@@ -446,6 +491,9 @@ func (v *deadlockView) write(w io.Writer) error {
 		fmt.Fprintf(w, ", %d examined before the interruption", v.Examined)
 	}
 	fmt.Fprintf(w, ", %d with a cycle of buffers\n", v.Cyclic)
+	if v.Inferred > 0 {
+		fmt.Fprintf(w, "  %s symmetric to another one, so with the same result\n", count(v.Inferred, "case"))
+	}
 	if v.Verdict == proved {
 		how := "one order of the buffers holds in all cases, so also while routes change from one case to another"
 		if v.Orders > len(v.Traffic) {

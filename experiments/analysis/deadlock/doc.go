@@ -14,7 +14,7 @@
 // Files:
 //
 //   - What can wait for what: graph.go (dependencies, orders, cycles) and classes.go (traffic by priority).
-//   - Proofs: prove.go and certify.go (certificates).
+//   - Proofs: prove.go, symmetry.go (cases with the same result) and certify.go (certificates).
 //   - Cycles: demonstrate.go (runs), harmless.go (flows that are too small) and remedy.go.
 //   - Storms: storm.go.
 package deadlock

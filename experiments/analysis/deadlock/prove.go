@@ -3,6 +3,8 @@ package deadlock
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -60,6 +62,7 @@ type Proof struct {
 	Links    int // links between switches
 	Cases    int // sets of at most Failures of these links
 	Examined int // less than Cases if the examination was interrupted
+	Inferred int // of those, the cases whose result follows from a symmetric case
 	// Orders holds the orders of each class, and Assigned the index of the order that holds in each case; -1: the case
 	// has a cycle. Both by class; cases are in the order of EachCase.
 	Orders   [][]Order
@@ -70,6 +73,71 @@ type Proof struct {
 	Cycles []Cycle
 
 	network *network
+	states  []byte // of the cases examined
+}
+
+// States of a case that was examined.
+const (
+	other  = 'o'
+	tiered = 't' // every path of every class goes up and then down, so there is no cycle
+	cyclic = 'c' // of a proof with one class
+)
+
+// Checkpoint holds the results of the cases examined so far. The zero value holds none.
+type Checkpoint struct {
+	Key      string    `json:"key"` // of the fabric, the traffic and the number of failed links
+	Orders   [][]Order `json:"orders"`
+	Assigned [][]int32 `json:"assigned"`
+	States   []byte    `json:"states"`
+}
+
+// Checkpoint returns the results of a proof that was interrupted, from which Prove continues.
+func (p *Proof) Checkpoint() *Checkpoint {
+	return &Checkpoint{p.key(), p.Orders, p.Assigned, p.states}
+}
+
+// key identifies what a proof is about.
+func (p *Proof) key() string {
+	h := sha256.New()
+	for i := range p.Plan.Nodes {
+		fmt.Fprintln(h, p.Plan.Nodes[i].Name, p.Plan.Nodes[i].Kind, p.Plan.Nodes[i].Tier)
+	}
+	for _, l := range p.Plan.Links {
+		fmt.Fprintln(h, p.Plan.Ports[l.A].Name, p.Plan.Ports[l.B].Name)
+	}
+	for i := range p.Classes {
+		fmt.Fprintln(h, p.Classes[i].Priorities, p.Classes[i].Pairs)
+	}
+	fmt.Fprintln(h, p.Failures)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// fits reports whether a checkpoint belongs to the proof, and is whole.
+func (c *Checkpoint) fits(p *Proof) bool {
+	if c == nil || c.Key != p.key() || len(c.States) > p.Cases || len(c.Orders) != len(p.Classes) || len(c.Assigned) != len(p.Classes) {
+		return false
+	}
+	for i := range c.Assigned {
+		outside := func(at int32) bool { return at < -1 || int(at) >= len(c.Orders[i]) }
+		if len(c.Assigned[i]) != len(c.States) || len(c.Orders[i]) == 0 || slices.ContainsFunc(c.Assigned[i], outside) {
+			return false
+		}
+		for _, order := range c.Orders[i] {
+			ports := slices.Sorted(slices.Values(order))
+			if !slices.Equal(ports, p.network.between()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Options holds the options of Prove. The zero value is valid.
+type Options struct {
+	From     *Checkpoint                   // continues from here, if it is of the same proof
+	Progress func(done, of, withCycle int) // called after each case; may be nil
+	// NoSymmetry examines each case, also those that are symmetric to another one.
+	NoSymmetry bool
 }
 
 // MostCycles limits the cases whose cycles are kept.
@@ -146,8 +214,9 @@ func PairsOf(plan *topologies.Plan, trips [][2]int) (pairs []Pair) {
 }
 
 // Prove examines all sets of at most k failed links between switches. Failed links of hosts only remove paths, so they
-// add no case. If ctx ends, Prove returns what it has examined, with ctx's error.
-func Prove(ctx context.Context, plan *topologies.Plan, classes []Class, k int, progress func(done, of int)) (*Proof, error) {
+// add no case. Of many symmetric cases it examines only the first, if the result is the same in all of them by proof
+// (symmetry.go). If ctx ends, Prove returns what it has examined, with ctx's error.
+func Prove(ctx context.Context, plan *topologies.Plan, classes []Class, k int, o Options) (*Proof, error) {
 	n := newNetwork(plan)
 	p := &Proof{
 		Plan: plan, Classes: classes, Failures: k, Links: len(n.links), Cases: CaseCount(len(n.links), k, 1<<40), network: n,
@@ -156,35 +225,60 @@ func Prove(ctx context.Context, plan *topologies.Plan, classes []Class, k int, p
 	positions := make([][][]int32, len(classes)) // by class and order: the position of each port
 	for c := range classes {
 		p.Orders[c] = []Order{n.byTiers()}
-		positions[c] = [][]int32{n.positions(p.Orders[c][0])}
+	}
+	from := o.From
+	if !from.fits(p) {
+		from = &Checkpoint{Assigned: make([][]int32, len(classes))}
+	} else {
+		p.Orders = from.Orders
+	}
+	for c := range classes {
+		for _, order := range p.Orders[c] {
+			positions[c] = append(positions[c], n.positions(order))
+		}
+	}
+	var orbits []int32
+	if !o.NoSymmetry && p.Cases >= symmetricCases && p.Cases <= mostOrbits {
+		orbits = n.orbits(ctx, classes, k)
 	}
 	eachCase(n.links, k, func(failed []int) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		r := n.routes(failed)
-		cyclic := false
-		for c := range classes {
-			at := slices.IndexFunc(positions[c], func(position []int32) bool { return n.inOrder(r, classes[c].Pairs, position) })
-			if at < 0 {
-				g := n.graph(r, classes[c].Pairs)
-				if sorted, left := g.order(); left == nil {
-					at = len(p.Orders[c])
-					p.Orders[c] = append(p.Orders[c], n.complete(sorted))
-					positions[c] = append(positions[c], n.positions(p.Orders[c][at]))
-				} else {
-					cyclic = true
-					p.addCycles(g, r, c, failed)
-				}
+		state, first := byte(other), p.Examined
+		if orbits != nil {
+			first = int(orbits[p.Examined])
+		}
+		known := p.Examined < len(from.States)
+		switch {
+		case known:
+			state = from.States[p.Examined]
+			for c := range classes {
+				p.Assigned[c] = append(p.Assigned[c], from.Assigned[c][p.Examined])
 			}
-			p.Assigned[c] = append(p.Assigned[c], int32(at))
-		}
-		if cyclic {
+			if slices.ContainsFunc(p.Assigned, func(of []int32) bool { return of[p.Examined] < 0 }) {
+				p.findCycles(failed)
+			}
+		case first < p.Examined && p.states[first] == tiered:
+			state = tiered
+			for c := range classes {
+				p.Assigned[c] = append(p.Assigned[c], 0)
+			}
+		case first < p.Examined && p.states[first] == cyclic && p.Cyclic >= MostCycles:
+			state = cyclic
+			p.Assigned[0] = append(p.Assigned[0], -1)
 			p.Cyclic++
+		default:
+			state = p.examine(failed, positions)
+			first = p.Examined
 		}
+		if first < p.Examined && (state == tiered || state == cyclic && p.Cyclic > MostCycles) {
+			p.Inferred++
+		}
+		p.states = append(p.states, state)
 		p.Examined++
-		if progress != nil {
-			progress(p.Examined, p.Cases)
+		if o.Progress != nil {
+			o.Progress(p.Examined, p.Cases, p.Cyclic)
 		}
 		return true
 	})
@@ -194,6 +288,58 @@ func Prove(ctx context.Context, plan *topologies.Plan, classes []Class, k int, p
 		}
 	}
 	return p, ctx.Err()
+}
+
+// symmetricCases is the number of cases from which on the search for symmetry takes less time than it saves.
+const symmetricCases = 300
+
+// mostOrbits limits the memory for it, of four bytes a case.
+const mostOrbits = 1 << 25
+
+// examine finds the order of each class in a case, or its cycles.
+func (p *Proof) examine(failed []int, positions [][][]int32) (state byte) {
+	n := p.network
+	r := n.routes(failed)
+	state = tiered
+	for c := range p.Classes {
+		pairs := p.Classes[c].Pairs
+		at := 0
+		if !n.inOrder(r, pairs, n.tiers) {
+			state = other
+			at = slices.IndexFunc(positions[c], func(position []int32) bool { return n.inOrder(r, pairs, position) })
+		}
+		if at < 0 {
+			g := n.graph(r, pairs)
+			if sorted, left := g.order(); left == nil {
+				at = len(p.Orders[c])
+				p.Orders[c] = append(p.Orders[c], n.complete(sorted))
+				positions[c] = append(positions[c], n.positions(p.Orders[c][at]))
+			} else {
+				p.addCycles(g, r, c, failed)
+			}
+		}
+		p.Assigned[c] = append(p.Assigned[c], int32(at))
+	}
+	if slices.ContainsFunc(p.Assigned, func(of []int32) bool { return of[p.Examined] < 0 }) {
+		p.Cyclic++
+		if len(p.Classes) == 1 {
+			state = cyclic
+		}
+	}
+	return state
+}
+
+// findCycles adds the cycles of a case that is known to have some.
+func (p *Proof) findCycles(failed []int) {
+	if p.Cyclic < MostCycles {
+		r := p.network.routes(failed)
+		for c := range p.Classes {
+			if p.Assigned[c][p.Examined] < 0 {
+				p.addCycles(p.network.graph(r, p.Classes[c].Pairs), r, c, failed)
+			}
+		}
+	}
+	p.Cyclic++
 }
 
 // unify replaces the orders of a class by one that holds in all cases, if there is one: if even the dependencies of all

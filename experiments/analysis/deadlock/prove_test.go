@@ -15,7 +15,7 @@ import (
 // prove proves or refutes a fabric for any traffic of one priority.
 func prove(t *testing.T, plan *topologies.Plan, k int) *Proof {
 	t.Helper()
-	p, err := Prove(context.Background(), plan, AnyTraffic(plan, DefaultPriority), k, nil)
+	p, err := Prove(context.Background(), plan, AnyTraffic(plan, DefaultPriority), k, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,8 @@ func TestBuiltins(t *testing.T) {
 		{"rail", 2, 529, 0, 0},
 		{"small", 2, 11, 0, 0},
 		{"star", 2, 1, 0, 0},
-		{"tcd-fat", 0, 1, 0, 0},
+		{"tcd-fat", 1, 501, 0, 0},
+		{"tcd-fat", 2, 125251, 0, 0}, // its certificate is not checked here: that takes minutes
 	} {
 		t.Run(fmt.Sprintf("%s/%d", c.name, c.k), func(t *testing.T) {
 			plan, err := topologies.Builtin(c.name)
@@ -73,7 +74,7 @@ func TestBuiltins(t *testing.T) {
 			if p.Cases != c.cases || p.Examined != c.cases || p.Cyclic != c.cyclic {
 				t.Errorf("%d of %d cases examined, %d with a cycle: want %d and %d", p.Examined, p.Cases, p.Cyclic, c.cases, c.cyclic)
 			}
-			if p.Holds() {
+			if p.Holds() && p.Cases < 10_000 {
 				if r, err := certificate.Check(p.Certificate(), plan); err != nil || r.Cases != c.cases {
 					t.Errorf("the certificate: %+v, %v", r, err)
 				}

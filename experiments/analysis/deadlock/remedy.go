@@ -32,9 +32,13 @@ func (p *Proof) Remedy(ctx context.Context) (*Remedies, error) {
 	layer := make([]uint8, len(pairs))
 	for again := true; again; {
 		again = false
+		at := -1
 		eachCase(p.network.links, p.Failures, func(failed []int) bool {
 			if ctx.Err() != nil {
 				return false
+			}
+			if at++; p.Assigned[r.Class][at] >= 0 { // fewer pairs have no cycle either
+				return true
 			}
 			moved, ok := p.network.spread(p.network.routes(failed), pairs, layer)
 			again = again || moved

@@ -44,7 +44,7 @@ func TestRemedies(t *testing.T) {
 				r.Joined, c.layers, c.bumps, c.severed, c.joined)
 		}
 		priorities := LayerPriorities(p.Classes[r.Class].Priorities, 6)
-		split, err := Prove(ctx, c.plan, p.Split(r, priorities), c.failures, nil)
+		split, err := Prove(ctx, c.plan, p.Split(r, priorities), c.failures, Options{})
 		if err != nil || !split.Holds() {
 			t.Errorf("%s: the layers have cycles: %v", c.name, err)
 		} else if _, err := certificate.Check(split.Certificate(), c.plan); err != nil {
@@ -79,7 +79,7 @@ func TestStorm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prove(context.Background(), s.Topology, classes, 0, nil)
+	p, err := Prove(context.Background(), s.Topology, classes, 0, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestHarmless(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Prove(context.Background(), s.Topology, classes, 2, nil)
+		p, err := Prove(context.Background(), s.Topology, classes, 2, Options{})
 		if err != nil || len(p.Cycles) == 0 {
 			t.Fatalf("%d cycles, %v", len(p.Cycles), err)
 		}
