@@ -19,7 +19,9 @@ var exerciseFile = files.Kind{Name: "a file of an exercise", Most: 16 << 20}
 var builtin embed.FS
 
 // course lists the built-in exercises in teaching order.
-var course = []string{"pfc", "headroom", "ecn", "aimd", "dcqcn", "incast", "dcon", "storm", "incident", "figure", "tournament", "rdma", "challenge"}
+var course = []string{
+	"pfc", "headroom", "ecn", "aimd", "dcqcn", "incast", "dcon", "storm", "incident", "figure", "tournament", "rdma", "challenge",
+}
 
 // Names returns the names of the built-in exercises in the order of the course.
 func Names() []string { return slices.Clone(course) }

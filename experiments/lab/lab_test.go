@@ -194,18 +194,17 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestHidden checks that a teacher's checks replace the public ones, and that the reference solution passes them too.
+// TestHidden checks that a teacher's checks replace the public ones. TestTrials grades by them.
 func TestHidden(t *testing.T) {
-	testenv.WholeScenario(t)
-	e, folder := solution(t, "challenge", "")
+	e, err := Builtin("challenge")
+	if err != nil {
+		t.Fatal(err)
+	}
 	all, err := e.WithTeacher(material(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if all == e || all.Total() != 10 || slices.Equal(all.Seeds["search.yaml"], e.Seeds["search.yaml"]) {
 		t.Errorf("%v points, %v", all.Total(), e.Seeds)
-	}
-	if g := grade(t, all, folder); g.Points < 7 || g.Score < 1 {
-		t.Errorf("%+v", g)
 	}
 }

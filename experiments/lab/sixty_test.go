@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"path/filepath"
 	"reflect"
@@ -12,21 +13,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestSixty grades sixty submissions of ten students in six exercises, the new kinds among them, twice: forwards with one
-// job, and backwards with two jobs and two submissions at a time. Each grade is equal to the last digit. In short mode
-// these are six submissions.
+// TestSixty grades sixty submissions in five exercises twice: forwards with one job, and backwards with two jobs and two
+// submissions at a time. Each grade is equal to the last digit. In short mode these are five submissions.
 func TestSixty(t *testing.T) {
 	type work struct {
 		e      *Exercise
 		folder string
 	}
 	var all []work
-	students := []string{"anna", "bert", "chen", "dora", "emil", "fred", "gina", "hugo", "ines", "jana"}
-	if testing.Short() {
-		students = students[:1]
-	}
-	for _, name := range []string{"incident", "figure", "tournament", "rdma", "pfc", "headroom"} {
-		for i, student := range students {
+	exercises := map[string]int{"incident": 22, "rdma": 22, "figure": 6, "tournament": 6, "headroom": 4}
+	for _, name := range slices.Sorted(maps.Keys(exercises)) {
+		students := exercises[name]
+		if testing.Short() {
+			students = 1
+		}
+		for i := range students {
+			student := fmt.Sprintf("student %d", i)
 			e, err := LoadFor(name, "", "", student)
 			if err == nil {
 				e, err = e.WithTeacher(material(t))
@@ -82,7 +84,7 @@ func TestSixty(t *testing.T) {
 			t.Errorf("%s of %s:\n%+v\n%+v", all[i].e.Name, all[i].e.Student, first[i], second[i])
 		}
 	}
-	if len(points) < len(students)/2 {
-		t.Errorf("all submissions have the points %v", fmt.Sprint(points))
+	if len(points) < 3 {
+		t.Errorf("all submissions have the points %v", points)
 	}
 }

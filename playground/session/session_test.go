@@ -172,8 +172,8 @@ func TestStop(t *testing.T) {
 func TestSubmission(t *testing.T) {
 	in(t)
 	e, err := exercises()
-	if err != nil || len(e) != 12 || e[0].Name != "pfc" || len(e[0].Files) != 2 || len(e[0].Checks) == 0 ||
-		!e[11].Files[1].Given {
+	if err != nil || len(e) != 13 || e[0].Name != "pfc" || len(e[0].Files) != 2 || len(e[0].Checks) == 0 ||
+		!e[12].Files[1].Given {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	h := Submission{Exercise: "pfc", Files: map[string]string{
