@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -176,10 +177,14 @@ func controllersFlag(c *cobra.Command, names *[]string) {
 	completeList(c, "cc", func(args []string) []string { return append(controllerWords(args), scenario.AllControllers) })
 }
 
-func planeFlag(c *cobra.Command, plane *string) {
-	c.Flags().StringVar(plane, "plane", "auto", "`plane` to run the pipelines on: wasm, kernel (slower, needs root), or "+
-		"auto (wasm); results are equal")
-	completeFlag(c, "plane", planes...)
+// planeFlag adds --plane. both is bothPlanes for commands that take it, or nothing.
+func planeFlag(c *cobra.Command, plane *string, both ...string) {
+	usage := "`plane` to run the pipelines on: wasm, kernel (slower, needs root), or auto (wasm); results are equal"
+	if len(both) > 0 {
+		usage += "; both: compare these"
+	}
+	c.Flags().StringVar(plane, "plane", "auto", usage)
+	completeFlag(c, "plane", slices.Concat(planes, both)...)
 }
 
 func setFlag(c *cobra.Command, sets *[]string) {

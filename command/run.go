@@ -29,6 +29,7 @@ import (
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -72,7 +73,8 @@ means over the seeds with 95 % confidence intervals.`,
   pausenet run dcon-websearch --quick --seeds 1..5 --jobs 4
   pausenet run incast --cc dcqcn,./mine.star --watch
   pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1
-  sudo pausenet run dcon-burst --plane kernel`,
+  sudo pausenet run dcon-burst --plane kernel
+  sudo pausenet run dcon-burst --plane both`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badInput(errors.New(`no scenario given. Try
@@ -91,7 +93,7 @@ means over the seeds with 95 % confidence intervals.`,
 	}
 	flags := c.Flags()
 	controllersFlag(c, &f.controllers)
-	planeFlag(c, &f.plane)
+	planeFlag(c, &f.plane, bothPlanes)
 	flags.Var((*seedFlag)(&f.Seed), "seed", "random `seed` (default: the scenario's)")
 	flags.StringVar(&f.seeds, "seeds", "", "repeat each run under these `seeds`, such as 1..5 or 1,7,9; reports show "+
 		"means with 95 % confidence intervals")
@@ -134,15 +136,20 @@ func spareMemory(batch *suite.Suite) {
 	}
 }
 
-func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
+func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) (failed error) {
 	if err := notEmpty(c, "out"); err != nil {
 		return err
 	}
-	plane, err := choosePlane(f.plane)
+	both := f.plane == bothPlanes
+	if both {
+		f.plane = plane.Kernel
+		defer func() { f.plane = bothPlanes }() // for --watch
+	}
+	name, err := choosePlane(f.plane)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(atLeastOne(c.Flags(), "jobs"), checkProcessors(c, plane)); err != nil {
+	if err := errors.Join(atLeastOne(c.Flags(), "jobs"), checkProcessors(c, name)); err != nil {
 		return err
 	}
 	if f.Processors > 1 && len(f.capture) > 0 {
@@ -161,7 +168,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	made := f.Suite
 	batch := &made
 	batch.Plane, batch.Version, batch.Command, batch.CheckSets =
-		kernel.Opener(plane), version(), commandLine(os.Args), true
+		kernel.Opener(name), version(), commandLine(os.Args), true
 	for _, o := range []struct {
 		wanted  bool
 		observe runner.NewObserver
@@ -203,8 +210,55 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) error {
 	batch.Started = progress.start(batch)
 	results, err := batch.Run(ctx)
 	progress.wait()
+	if both && err == nil {
+		defer func() {
+			if failed == nil {
+				failed = compareInProcess(ctx, stderr(), batch, results)
+			}
+		}()
+	}
 	f.results, f.interrupted = results, ctx.Err() != nil
 	return f.conclude(c.OutOrStdout(), batch, results, err)
+}
+
+// bothPlanes is the value of --plane that runs in the kernel, and then in this process for comparison.
+const bothPlanes = "both"
+
+// compareInProcess repeats a suite's runs in this process, without keeping their files, and compares the fingerprints.
+func compareInProcess(ctx context.Context, w io.Writer, batch *suite.Suite, inKernel [][]*runner.Result) error {
+	folder, err := os.MkdirTemp("", "pausenet-planes-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	again := *batch
+	again.Scenarios = slices.Clone(batch.Scenarios)
+	again.Directory, again.Plane, again.Figures, again.Export, again.Observers, again.Started =
+		folder, kernel.Opener(plane.Wasm), nil, "", nil, nil
+	for i := range again.Scenarios {
+		again.Scenarios[i].Observers = nil
+	}
+	inProcess, err := again.Run(ctx)
+	if err != nil {
+		return runError(err)
+	}
+	equal := 0
+	var differ []error
+	for i := range inKernel {
+		for k, r := range inKernel[i] {
+			if other := inProcess[i][k]; r.Summary.Fingerprint != other.Summary.Fingerprint {
+				differ = append(differ, fmt.Errorf("%s under %s, seed %d: fingerprint %s in the kernel, %s in this process",
+					r.Scenario.Name, r.Controller, r.Summary.Seed, r.Summary.Fingerprint, other.Summary.Fingerprint))
+				continue
+			}
+			equal++
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("the planes differ, which is a bug (pausenet doctor checks the machine): %w", errors.Join(differ...))
+	}
+	fmt.Fprintf(w, "planes: kernel and wasm have equal fingerprints in %s\n", count(equal, "run"))
+	return nil
 }
 
 // claimResults claims the folders of a suite's results.
