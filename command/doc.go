@@ -15,18 +15,12 @@
 //     fault.go and web.go (the page in a browser).
 //     live.go lists them and holds shared code; live_other.go replaces it on other systems.
 //   - Congestion controllers in files: cc.go, and watch.go (runs again when a file is saved).
-//   - The course: lab.go, labteacher.go, labbook.go, and labgrade.go (grades all submissions, each in a process of its
-//     own; memory_linux.go and memory_other.go limit it).
+//   - The course: lab.go, labteacher.go, labbook.go, labtournament.go, and labgrade.go (grades all submissions, each in
+//     a process of its own; memory_linux.go and memory_other.go limit it).
 //   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about
 //     congestion controllers: benchcc.go; about the program: version.go, docs.go, serve.go, servesocket.go (with
 //     sockets_linux.go and sockets_other.go, which depend on the system), env.go (environments for agents) and mcp.go
 //     (tools for language models).
-//   - The course: lab.go, labteacher.go, labbook.go, labtournament.go, and labgrade.go (grades all submissions,
-//     each in a process of its own; memory_linux.go and memory_other.go limit it).
-//   - Commands about the machine: doctor.go, bench.go and clean.go; about AI fabrics: benchaifabric.go; about congestion
-//     controllers: benchcc.go; about the program: version.go, docs.go, serve.go, servesocket.go (with sockets_linux.go and
-//     sockets_other.go, which depend on the system), env.go (environments for agents) and mcp.go (tools for
-//     language models).
 //   - The command as a whole: command.go (Main), root.go (the list of commands, and common flags), help.go (help),
 //     usage.go (errors about words and flags), config.go (flags from the environment and a file), complete.go
 //     (completion), numbers.go (flags that are numbers), subject.go (the meaning of NAME and FILE), environment.go (the
