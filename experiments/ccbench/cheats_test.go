@@ -58,7 +58,8 @@ func TestCheats(t *testing.T) {
 	swift := of("swift")
 	summary := regexp.MustCompile(`(?m)^summary = "(.*)"$`)
 	var table strings.Builder
-	table.WriteString("| controller | what it does | in 5 scenarios | score | score in 60 (95 %) | flows do not end in |\n|---|---|---|---|---|---|\n")
+	table.WriteString("| controller | what it does | in 5 scenarios | score | score in 60 (95 %) | flows do not end in |\n" +
+		"|---|---|---|---|---|---|\n")
 	whole := ranking(t, "cheats.csv", Public)
 	ofAll := func(controller string) string {
 		r := rowOf(t, whole, controller)
