@@ -43,25 +43,6 @@ func material(t *testing.T) fs.FS {
 	return m
 }
 
-// solution writes the reference solution of an exercise into a folder, and returns the exercise and the folder.
-func solution(t *testing.T, name, student string) (*Exercise, string) {
-	t.Helper()
-	e, err := LoadFor(name, "", "", student)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trials, err := e.Trials(material(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := filepath.Join(t.TempDir(), name)
-	o := Options{Results: t.TempDir(), Jobs: 2}
-	if err := Reference(trials).Write(t.Context(), e, material(t), folder, o); err != nil {
-		t.Fatal(err)
-	}
-	return e, folder
-}
-
 // triedBy names the students whose parameters the trials have.
 var triedBy = []string{"anna", "emil"}
 

@@ -1,10 +1,6 @@
 package lab
 
-import (
-	"testing"
-
-	"github.com/pausenet/pausenet/internal/testenv"
-)
+import "testing"
 
 // TestExpect checks what is expected of trials: that honest ones do not get worse, and that cheats get at most half.
 func TestExpect(t *testing.T) {
@@ -25,8 +21,7 @@ func TestExpect(t *testing.T) {
 
 // TestSelfTest checks that the trials of a teacher's material are graded after an exercise's own folders.
 func TestSelfTest(t *testing.T) {
-	testenv.WholeScenario(t)
-	e, err := Load("pfc")
+	e, err := Load("rdma") // which needs no runs
 	if err != nil {
 		t.Fatal(err)
 	}
