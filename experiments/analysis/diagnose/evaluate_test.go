@@ -160,7 +160,7 @@ func TestRandomIncidents(t *testing.T) {
 	var seen, unseen score
 	by := map[string]*score{}
 	for n := range *random {
-		seed := *firstSeed + uint64(n)
+		seed := *firstSeed + *step*uint64(n)
 		x, name := randomIncident(t, seed)
 		files := x.files(t, seed)
 		worsen(files, *worse, rand.New(rand.NewPCG(seed, 1)))

@@ -19,6 +19,7 @@ import (
 
 var (
 	random    = flag.Int("random", 0, "number of random incidents to diagnose")
+	step      = flag.Uint64("step", 1, "difference between the seeds of random incidents; 3: one fabric")
 	worse     = flag.String("dumps", "", "how the dumps of random incidents are worse: noise, pfc, switch")
 	firstSeed = flag.Uint64("seed", 3000, "seed of the first random incident")
 	evaluate  = flag.Bool("evaluate", false, "diagnose all incidents of the pack, not only some")
