@@ -111,7 +111,7 @@ func TestExecFromNode(t *testing.T) {
 		"env -i " + pausenet + " exec h2 -- /bin/hostname":                              "h2\n",
 		pausenet + " exec h2 -- sh -c 'hostname; " + pausenet + " exec leaf0 hostname'": "h2\nleaf0\n",
 		pausenet + " inspect | tail -n +2 | cut -d' ' -f1":                              name + "\n",
-		"echo $PAUSENET_FABRIC": name + "\n",
+		"echo $PAUSENET_FABRIC":                                                         name + "\n",
 
 		pausenet + " exec --fabric " + name + "-other h2 hostname; true": "pausenet: no such fabric named \"" + name +
 			"-other\" (up: " + name + ")\n",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-
 	"slices"
 	"strconv"
 	"strings"

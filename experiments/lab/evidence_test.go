@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-
 	"image/png"
 	"math"
 	"os"

@@ -226,14 +226,14 @@ func TestSettings(t *testing.T) {
 func TestControllers(t *testing.T) {
 	const start = "topology: star\nflows: [{from: h0, to: h1, size: 1MB}]\nduration: 1ms\n"
 	for text, want := range map[string]string{
-		"controllers: [dcqcn, dcqn]": "x.yaml:4:22: ",
-		"cc: {dcqcn: {g: two}}":      "x.yaml:4:17: dcqcn.g",
-		"cc: {dcqcn: {g: 1, gg: 1}}": "x.yaml:4:20: ",
-		"cc: {tcp: {g: 1}}":          "x.yaml:4:6: ",
-		"cc: {dcqcn: 3}":             "x.yaml:4:13: expected a mapping",
-		"cc: {dcqcn: {g: [1]}}":      "x.yaml:4:17: expected text",
-		"cc: {dcqcn: {rai: 9e18}}":   "x.yaml:4:19: dcqcn.rai = \"9e18\": is above line, which is 40Gbps here",
-		"cc: {timely: {hai: 1Tbps}}": "x.yaml:4:20: timely.hai = \"1Tbps\": is above line, which is 40Gbps here",
+		"controllers: [dcqcn, dcqn]":                                "x.yaml:4:22: ",
+		"cc: {dcqcn: {g: two}}":                                     "x.yaml:4:17: dcqcn.g",
+		"cc: {dcqcn: {g: 1, gg: 1}}":                                "x.yaml:4:20: ",
+		"cc: {tcp: {g: 1}}":                                         "x.yaml:4:6: ",
+		"cc: {dcqcn: 3}":                                            "x.yaml:4:13: expected a mapping",
+		"cc: {dcqcn: {g: [1]}}":                                     "x.yaml:4:17: expected text",
+		"cc: {dcqcn: {rai: 9e18}}":                                  "x.yaml:4:19: dcqcn.rai = \"9e18\": is above line, which is 40Gbps here",
+		"cc: {timely: {hai: 1Tbps}}":                                "x.yaml:4:20: timely.hai = \"1Tbps\": is above line, which is 40Gbps here",
 		"switch: {pfc: {per_rate: 9e18}, ecn: {per_rate: 100Gbps}}": "x.yaml:4:26: pfc.per_rate 9000000Tbps is outside 1Mbps..10Tbps",
 		// However the constant is spelled.
 		"cc: {swift: {Base-Target: soon}}": "x.yaml:4:27: swift.base_target = ",
