@@ -6,8 +6,8 @@ to it, and sends its own server requests of random words.
 import array, ctypes, os, pathlib, random, re, socket, struct, sys, time
 
 PORT, ROUNDS, SIZE = 4791, 60, 4096
-(DEVICES, OPEN, DESTROY, PD, MR, CHANNEL, CQ, NOTIFY, CREATE_SRQ, MODIFY_SRQ, QP, MODIFY, QUERY, SEND, RECV) = range(1, 16)
-LAST = 25
+(DEVICES, OPEN, DESTROY, PD, MR, REREG, TIME, CHANNEL, CQ, NOTIFY, CREATE_SRQ, MODIFY_SRQ, QP, MODIFY, QUERY, SEND, RECV) = range(1, 18)
+LAST = 28
 VERSION = int(re.search(r"PROTOCOL_VERSION = (\d+)", (pathlib.Path(__file__).resolve().parents[3] / "verbs/c/protocol.h").read_text())[1])
 LOCAL_WRITE, REMOTE_WRITE = 1, 2
 
