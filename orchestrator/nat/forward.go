@@ -139,10 +139,10 @@ func forward[K comparable](gw *Gateway, l *net.UDPConn, receive func(buffer []by
 					continue
 				}
 				sessions[key] = s
-				gw.keep(s)
+				gw.keep(s.Conn)
 				gw.work.Go(func() {
 					gw.answers(s, s.answer)
-					gw.drop(s)
+					gw.drop(s.Conn)
 					s.end()
 					<-gw.sessions
 					ended <- key
