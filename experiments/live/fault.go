@@ -66,10 +66,10 @@ func (f *Fabric) Fault(words []string) (span, ends vtime.Time, err error) {
 			return 0, 0, fmt.Errorf("%s: a fault must last some time (leave the time out to make it permanent)", own[n-1])
 		case err == nil:
 			span, own = t, own[:n-1]
-		case n > 2 && own[n-1] != "" && strings.ContainsAny(own[n-1][:1], "+-.0123456789"):
+		case n > 2 && strings.Trim(own[n-1], "0123456789,") == "": // a storm's priorities
+		case n > 2 && strings.ContainsAny(own[n-1][:1], "+-.0123456789"):
 			return 0, 0, fmt.Errorf("%w (a fault lasts a time above 0 and below 100 days, such as 50ms; leave it out "+
-				"to make the fault "+
-				"permanent)", err)
+				"to make the fault permanent)", err)
 		}
 	}
 	var made *fault
