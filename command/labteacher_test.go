@@ -33,7 +33,11 @@ func TestNothingToSteal(t *testing.T) {
 			}
 			data, err := os.ReadFile(filepath.Join(folder, name))
 			for line := range strings.Lines(string(data)) {
-				if line = strings.TrimSpace(line); len(line) >= 24 {
+				line = strings.TrimSpace(line)
+				if strings.HasSuffix(name, ".txt") && !strings.ContainsAny(line, "0123456789") {
+					continue // an output of perftest: its headings are no secret
+				}
+				if len(line) >= 24 {
 					all[line] = name
 				}
 			}
