@@ -39,7 +39,9 @@ var planesCuts = map[string]vtime.Time{
 	"convergence-8":   3 * vtime.Millisecond,
 	"dcon-burst":      22 * vtime.Millisecond,
 	"dcon-interval":   500 * vtime.Microsecond,
+	"dcon-qcnm":       hugeUntil, // dcon-websearch's variants
 	"dcon-size":       500 * vtime.Microsecond,
+	"dcon-window":     hugeUntil, // dcon-websearch's variants
 	"deadlock":        3 * vtime.Millisecond,
 	"ecn-thresholds":  60 * vtime.Microsecond,
 	"link-failure":    2 * vtime.Millisecond,
