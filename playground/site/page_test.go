@@ -250,7 +250,7 @@ func TestGallery(t *testing.T) {
 	if got := b.Value("document.querySelectorAll('#cards li').length"); got != strconv.Itoa(want) {
 		t.Errorf("%s cards of %d scenarios", got, want)
 	}
-	b.Wait("document.querySelectorAll('#exercise-cards li').length === 9")
+	b.Wait("document.querySelectorAll('#exercise-cards li').length === 13")
 	b.Wait("[...document.querySelectorAll('#cards img')].slice(0, 4).every((i) => i.naturalWidth > 0)")
 	b.Value("document.querySelector(\"[aria-label='Run incast here']\").click()")
 	b.Wait("document.querySelector('#home').hidden && location.hash === '#scenario=incast'")
