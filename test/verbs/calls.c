@@ -77,16 +77,19 @@ static int await(struct ibv_cq *queue)
 /* EXTENDED posts one work request by wr_start and wr_complete, between them the named call and one that gives its data. A receive may take
  * it.
  */
-#define EXTENDED(name, with, ...)                                           \
-	do {                                                                \
-		ibv_post_recv(ends[1], &receive, &bad);                     \
-		ibv_wr_start(x);                                            \
-		x->wr_id = 1;                                               \
-		x->wr_flags = IBV_SEND_SIGNALED;                            \
-		with;                                                       \
-		__VA_ARGS__;                                                \
-		errno = ibv_wr_complete(x);                                 \
-		report(name, errno == 0 && await(sends) == IBV_WC_SUCCESS); \
+#define EXTENDED(name, with, ...)                                        \
+	do {                                                             \
+		ibv_post_recv(ends[1], &receive, &bad);                  \
+		ibv_wr_start(x);                                         \
+		x->wr_id = 1;                                            \
+		x->wr_flags = IBV_SEND_SIGNALED;                         \
+		with;                                                    \
+		__VA_ARGS__;                                             \
+		errno = ibv_wr_complete(x);                              \
+		int done = errno == 0 && await(sends) == IBV_WC_SUCCESS; \
+		report("ibv_wr_start", done);                            \
+		report("ibv_wr_complete", done);                         \
+		report(name, done);                                      \
 	} while (0)
 
 /* extended calls those of struct ibv_qp_ex and struct ibv_cq_ex. */
@@ -104,6 +107,7 @@ static void extended(struct ibv_qp *qp, struct ibv_cq *sends, struct ibv_cq_ex *
 	EXTENDED("ibv_wr_atomic_cmp_swp", ibv_wr_atomic_cmp_swp(x, mr->rkey, at, 0, 1), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
 	EXTENDED("ibv_wr_send", ibv_wr_send(x), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
 	EXTENDED("ibv_wr_send_imm", ibv_wr_send_imm(x, 7), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
+	EXTENDED("ibv_wr_set_sge", ibv_wr_send(x), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
 	EXTENDED("ibv_wr_set_sge_list", ibv_wr_send(x), ibv_wr_set_sge_list(x, 1, &sge));
 	EXTENDED("ibv_wr_set_inline_data", ibv_wr_send(x), ibv_wr_set_inline_data(x, memory, 8));
 	EXTENDED("ibv_wr_set_inline_data_list", ibv_wr_send(x), ibv_wr_set_inline_data_list(x, 1, &data));
