@@ -284,7 +284,7 @@ func testLiveHostMisbehaves(t *testing.T, planeName string) {
 	peer := f.plan.Ports[f.plan.Ports[f.plan.NodeByName("h5").Ports[0]].Peer].MAC
 	f.run(t, "h5", "sh", "-c", "ip route replace 10.0.0.0/8 via 10.255.255.254 dev h5-eth1 onlink; "+
 		"ip neigh replace 10.255.255.254 dev h5-eth1 nud permanent lladdr "+macText(peer))
-	f.run(t, "h1", "ping", "-c", "1", "-W", "180", "h5")
+	f.run(t, "h1", "ping", "-c", "1", "-i", "0.2", "-w", "180", "h5")
 	if planeName == plane.Kernel { // there its program is
 		f.run(t, "h5", "tc", "filter", "del", "dev", "h5-eth1", "ingress")
 		f.run(t, "h1", "sh", "-c", "ping -c 2 -i 0.01 -W 1 h5 || true")
