@@ -145,7 +145,7 @@ func (n *Node) WriteEthtool(w io.Writer) error {
 	return err
 }
 
-// field represents a counter of a port in a table. The table has it in multiples of unit.
+// field is a column of a port's table: a counter, which the table shows in multiples of unit.
 type field struct {
 	name string
 	at   *uint64

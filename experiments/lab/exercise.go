@@ -24,7 +24,8 @@ type Exercise struct {
 	// of these files. Runs use the first name.
 	Controllers [][]string
 	Given       []string // files of start/ that the student does not submit
-	// Counted is a run whose counters replace the content of CountersFile, which is in Given, for a student with a name.
+	// Counted is the run that the student diagnoses. Its counters are written to CountersFile, which must be in Given,
+	// when a student with a name starts. nil: none.
 	Counted  *Run
 	Outputs  []string // text files with what programs on a live fabric printed, and with its counters
 	Pictures []string // PNG files with plots of runs that the student draws and submits
@@ -113,11 +114,11 @@ type Check struct {
 	Hidden    bool             // it is a teacher's, and students do not have it
 	MostSteps int              // maximum average steps of a call of the run's controller; 0: check Row
 	Message   string           // a part of one of the verdict's messages
-	// Panel is the title of a plot of the run, whose first series is compared with that of the run Like, or with the
-	// curve in Picture, a file of the student's.
+	// Panel is the title of a plot of the run. The check compares its first series with that of the run Like, or with the
+	// curve in the student's file Picture.
 	Panel, Like, Picture string
-	// Output is a file of the student's, whose Value is compared with Is: bandwidth, bytes or iterations of perftest,
-	// or a counter.
+	// Output is the student's file with the output of perftest or with counters. The check compares Value, which is
+	// "bandwidth", "bytes", "iterations" or the name of a counter, with Is.
 	Output, Value string
 
 	// Row describes the figure of the run, in the base unit, or in percent of RelativeTo, another run.
@@ -186,7 +187,7 @@ const (
 	ExerciseFile = "exercise.yaml"
 	TextFile     = "text.md"
 	AnswersFile  = "answers.yaml"
-	// CountersFile has the counters of all nodes after a run that students do not see.
+	// CountersFile holds the counters of all nodes after the exercise's run Counted, which students do not see.
 	CountersFile = "counters.txt"
 	LabFile      = "lab.yaml" // names the exercise and the student of a student's folder
 	LockedFile   = "predictions.yaml"

@@ -35,7 +35,7 @@ type Switch struct {
 	LosslessMTU int
 	Poll        int  // interval of the watchdog, in ms; 0: unknown
 	Whole       bool // a file has the ports, so that a missing table means that the switch does not have it
-	// Stated reports that the file states PFC of all ports: a port without it has it off.
+	// Stated is true if the file lists all ports with PFC, so that PFC is off on a port that is not listed.
 	Stated  bool
 	Missing []Missing
 	Place   Place

@@ -7,7 +7,7 @@ import (
 )
 
 // Reach lists the NICs that a malfunctioning NIC stops when it sends PAUSE without end in a fabric without failures.
-// NICs are interfaces of hosts, by index.
+// A NIC is an interface of a host, named by its index among all hosts' interfaces.
 type Reach struct {
 	Priority uint8
 	NICs     []int // NICs with an equally large reach

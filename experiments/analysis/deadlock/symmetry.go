@@ -8,8 +8,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Cases are symmetric if an automorphism of the fabric leads from one to the other: a permutation of the switches that
-// preserves the links between each two, tiers, and the traffic. Paths are shortest by hops, so it maps the dependencies
+// Two cases are symmetric if an automorphism of the fabric maps one to the other. An automorphism is a permutation of the
+// switches that preserves the links between each two, the tiers and the traffic. Paths are shortest by hops, so it maps the dependencies
 // of one case to those of the other: both have a cycle or none, and on both or neither of them each path goes up and then
 // down. Each permutation is checked for these properties before it counts. One that is not found costs time only.
 

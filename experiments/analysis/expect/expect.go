@@ -48,7 +48,7 @@ type Size struct {
 	Time      float64 `json:"time_ns"`
 	Alg       float64 `json:"algbw"`
 	Bus       float64 `json:"busbw"`
-	// Extrapolated is true if the size was not simulated. Its times follow in proportion from those of the two largest
+	// Extrapolated is true if the size was not simulated. Its times are then extrapolated linearly from the two largest
 	// simulated sizes.
 	Extrapolated bool    `json:"extrapolated"`
 	MeasuredTime float64 `json:"measured_time_ns"`
