@@ -1,6 +1,7 @@
-/* Makes each call of libibverbs and librdmacm once, and prints what it does on this host's device: "works", or how it is refused. The test
- * that runs it (experiments/live) keeps the table of docs/verbs.md by it. Both ends are queue pairs of this process, over the fabric. With two
- * arguments it writes instead when it is told to, for a test of outages.
+/* Makes each call of libibverbs and librdmacm once, and prints what it does on this host's device: "works", or how it
+ * is refused. The test that runs it (experiments/live) keeps the table of docs/verbs.md by it. Both ends are queue
+ * pairs of this process, over the fabric. With two arguments it writes instead when it is told to, for a test of
+ * outages.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,8 +24,8 @@ static void report(const char *name, int works)
 		printf("%s %s\n", name, errno ? strerrorname_np(errno) : "fails");
 }
 
-/* IS reports a call that worked if a condition holds. PTR is for calls that return a pointer, and keeps it; ZERO for calls that return 0, or an
- * errno, or -1.
+/* IS reports a call that worked if a condition holds. PTR is for calls that return a pointer, and keeps it; ZERO for
+ * calls that return 0, or an errno, or -1.
  */
 #define IS(name, ...) (errno = 0, report(name, (__VA_ARGS__)))
 #define PTR(name, variable, ...) (errno = 0, variable = __VA_ARGS__, report(name, variable != NULL))
@@ -48,7 +49,8 @@ static struct ibv_qp *ends[2];
 
 static struct ibv_ah_attr to_self(void)
 {
-	return (struct ibv_ah_attr){.is_global = 1, .port_num = 1, .grh = {.dgid = gid, .sgid_index = 0, .hop_limit = 64}};
+	return (struct ibv_ah_attr){
+		.is_global = 1, .port_num = 1, .grh = {.dgid = gid, .sgid_index = 0, .hop_limit = 64}};
 }
 
 static uint8_t timeout = 14, retries = 7;
@@ -56,13 +58,23 @@ static uint8_t timeout = 14, retries = 7;
 static int connect_to(struct ibv_qp *a, uint32_t number)
 {
 	struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = 15};
-	struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = number, .max_dest_rd_atomic = 1, .min_rnr_timer = 12, .ah_attr = to_self()};
-	struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS, .timeout = timeout, .retry_cnt = retries, .rnr_retry = 7, .max_rd_atomic = 1};
+	struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR,
+				  .path_mtu = IBV_MTU_1024,
+				  .dest_qp_num = number,
+				  .max_dest_rd_atomic = 1,
+				  .min_rnr_timer = 12,
+				  .ah_attr = to_self()};
+	struct ibv_qp_attr rts = {
+		.qp_state = IBV_QPS_RTS, .timeout = timeout, .retry_cnt = retries, .rnr_retry = 7, .max_rd_atomic = 1};
 	int error = ibv_modify_qp(a, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	if (!error)
 		error = ibv_modify_qp(a, &rtr,
-				      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-	return error ? error : ibv_modify_qp(a, &rts, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+				      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+					      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	return error ? error
+		     : ibv_modify_qp(a, &rts,
+				     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+					     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 /* await takes one completion, and returns its status. */
@@ -74,8 +86,8 @@ static int await(struct ibv_cq *queue)
 	return (int)wc.status;
 }
 
-/* EXTENDED posts one work request by wr_start and wr_complete, between them the named call and one that gives its data. A receive may take
- * it.
+/* EXTENDED posts one work request by wr_start and wr_complete, between them the named call and one that gives its
+ * data. A receive may take it.
  */
 #define EXTENDED(name, with, ...)                                        \
 	do {                                                             \
@@ -100,11 +112,16 @@ static void extended(struct ibv_qp *qp, struct ibv_cq *sends, struct ibv_cq_ex *
 	struct ibv_recv_wr receive = {.sg_list = &sge, .num_sge = 1}, *bad;
 	struct ibv_data_buf data = {.addr = memory, .length = 8};
 	uint64_t at = (uintptr_t)memory + 2048;
-	EXTENDED("ibv_wr_rdma_write", ibv_wr_rdma_write(x, mr->rkey, at), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
-	EXTENDED("ibv_wr_rdma_write_imm", ibv_wr_rdma_write_imm(x, mr->rkey, at, 7), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
-	EXTENDED("ibv_wr_rdma_read", ibv_wr_rdma_read(x, mr->rkey, at), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
-	EXTENDED("ibv_wr_atomic_fetch_add", ibv_wr_atomic_fetch_add(x, mr->rkey, at, 1), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
-	EXTENDED("ibv_wr_atomic_cmp_swp", ibv_wr_atomic_cmp_swp(x, mr->rkey, at, 0, 1), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
+	EXTENDED("ibv_wr_rdma_write", ibv_wr_rdma_write(x, mr->rkey, at),
+		 ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
+	EXTENDED("ibv_wr_rdma_write_imm", ibv_wr_rdma_write_imm(x, mr->rkey, at, 7),
+		 ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
+	EXTENDED("ibv_wr_rdma_read", ibv_wr_rdma_read(x, mr->rkey, at),
+		 ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
+	EXTENDED("ibv_wr_atomic_fetch_add", ibv_wr_atomic_fetch_add(x, mr->rkey, at, 1),
+		 ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
+	EXTENDED("ibv_wr_atomic_cmp_swp", ibv_wr_atomic_cmp_swp(x, mr->rkey, at, 0, 1),
+		 ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
 	EXTENDED("ibv_wr_send", ibv_wr_send(x), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
 	EXTENDED("ibv_wr_send_imm", ibv_wr_send_imm(x, 7), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
 	EXTENDED("ibv_wr_set_sge", ibv_wr_send(x), ibv_wr_set_sge(x, mr->lkey, (uintptr_t)memory, 8));
@@ -183,9 +200,11 @@ static void regions(void)
 	PTR("ibv_reg_mr_iova", other, ibv_reg_mr_iova(pd, memory, SIZE, 4096, 15));
 	ZERO("ibv_rereg_mr", ibv_rereg_mr(other, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 1));
 	ZERO("ibv_dereg_mr", ibv_dereg_mr(other));
-	IS("ibv_reg_mr, IBV_ACCESS_ON_DEMAND", (other = ibv_reg_mr(pd, memory, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND)) != NULL &&
-						       ibv_dereg_mr(other) == 0);
-	IS("ibv_reg_mr, IBV_ACCESS_MW_BIND", ibv_reg_mr(pd, memory, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND) != NULL);
+	IS("ibv_reg_mr, IBV_ACCESS_ON_DEMAND",
+	   (other = ibv_reg_mr(pd, memory, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND)) != NULL &&
+		   ibv_dereg_mr(other) == 0);
+	IS("ibv_reg_mr, IBV_ACCESS_MW_BIND",
+	   ibv_reg_mr(pd, memory, SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND) != NULL);
 	ZERO("ibv_advise_mr", ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH, &range, 1));
 	IS("ibv_reg_dmabuf_mr", ibv_reg_dmabuf_mr(pd, 0, SIZE, 0, 0, 1) != NULL);
 	IS("ibv_alloc_null_mr", ibv_alloc_null_mr(pd) != NULL);
@@ -196,7 +215,8 @@ static void regions(void)
 	IS("ibv_alloc_td", ibv_alloc_td(context, &td) != NULL);
 	struct ibv_parent_domain_init_attr parent = {.pd = pd};
 	IS("ibv_alloc_parent_domain", ibv_alloc_parent_domain(context, &parent) != NULL);
-	struct ibv_xrcd_init_attr domain = {.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
+	struct ibv_xrcd_init_attr domain = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
 	IS("ibv_open_xrcd", ibv_open_xrcd(context, &domain) != NULL);
 	struct ibv_counters_init_attr counters = {0};
 	IS("ibv_create_counters", ibv_create_counters(context, &counters) != NULL);
@@ -213,7 +233,11 @@ static struct ibv_qp *pair(enum ibv_qp_type type, struct ibv_srq *srq, uint64_t 
 		.recv_cq = cq,
 		.srq = srq,
 		.pd = pd,
-		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = 64},
+		.cap = {.max_send_wr = 16,
+			.max_recv_wr = 16,
+			.max_send_sge = 2,
+			.max_recv_sge = 2,
+			.max_inline_data = 64},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | (operations ? IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0),
 		.send_ops_flags = operations,
 	};
@@ -227,7 +251,8 @@ static void queues(void)
 	void *about;
 	PTR("ibv_create_comp_channel", channel, ibv_create_comp_channel(context));
 	PTR("ibv_create_cq", cq, ibv_create_cq(context, 64, NULL, channel, 0));
-	struct ibv_cq_init_attr_ex attr = {.cqe = 64, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
+	struct ibv_cq_init_attr_ex attr = {.cqe = 64,
+					   .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
 	struct ibv_cq_ex *x;
 	PTR("ibv_create_cq_ex", x, ibv_create_cq_ex(context, &attr));
 	ZERO("ibv_resize_cq", ibv_resize_cq(cq, 32));
@@ -246,10 +271,14 @@ static void queues(void)
 	uint32_t number;
 	ZERO("ibv_get_srq_num", ibv_get_srq_num(srq, &number));
 	ZERO("ibv_destroy_srq", ibv_destroy_srq(srq));
-	struct ibv_srq_init_attr_ex tags = {.attr = own.attr, .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD, .srq_type = IBV_SRQT_TM, .pd = pd};
+	struct ibv_srq_init_attr_ex tags = {.attr = own.attr,
+					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+					    .srq_type = IBV_SRQT_TM,
+					    .pd = pd};
 	IS("ibv_create_srq_ex, IBV_SRQT_TM", ibv_create_srq_ex(context, &tags) != NULL);
 	tags.srq_type = IBV_SRQT_BASIC;
-	IS("ibv_create_srq_ex, IBV_SRQT_BASIC", (srq = ibv_create_srq_ex(context, &tags)) != NULL && ibv_destroy_srq(srq) == 0);
+	IS("ibv_create_srq_ex, IBV_SRQT_BASIC",
+	   (srq = ibv_create_srq_ex(context, &tags)) != NULL && ibv_destroy_srq(srq) == 0);
 
 	IS("ibv_create_qp, IBV_QPT_UC", pair(IBV_QPT_UC, NULL, 0) != NULL);
 	IS("ibv_create_qp, IBV_QPT_XRC_SEND", pair(IBV_QPT_XRC_SEND, NULL, 0) != NULL);
@@ -264,10 +293,17 @@ static void queues(void)
 	struct ibv_qp_open_attr shared = {0};
 	IS("ibv_open_qp", ibv_open_qp(context, &shared) != NULL);
 
-	struct ibv_qp_init_attr plain = {.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = ibv_cq_ex_to_cq(x), .cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 2}};
+	struct ibv_qp_init_attr plain = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = ibv_cq_ex_to_cq(x),
+		.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 2}};
 	PTR("ibv_create_qp, IBV_QPT_RC", ends[1], ibv_create_qp(pd, &plain));
 	PTR("ibv_create_qp_ex", ends[0],
-	    pair(IBV_QPT_RC, NULL, IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD));
+	    pair(IBV_QPT_RC, NULL,
+		 IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
+			 IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD));
 	IS("ibv_qp_to_qp_ex", ibv_qp_to_qp_ex(ends[0]) != NULL);
 	IS("ibv_create_qp_ex, IBV_QP_EX_WITH_BIND_MW", pair(IBV_QPT_RC, NULL, IBV_QP_EX_WITH_BIND_MW) != NULL);
 	ZERO("ibv_modify_qp", connect_to(ends[0], ends[1]->qp_num) ? errno : connect_to(ends[1], ends[0]->qp_num));
@@ -292,7 +328,10 @@ static void queues(void)
 
 	ZERO("ibv_req_notify_cq", ibv_req_notify_cq(cq, 0));
 	ZERO("ibv_post_recv", ibv_post_recv(ends[1], &receive, &bad));
-	struct ibv_send_wr send = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE};
+	struct ibv_send_wr send = {.sg_list = &sge,
+				   .num_sge = 1,
+				   .opcode = IBV_WR_SEND,
+				   .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE};
 	struct ibv_send_wr *wrong;
 	ZERO("ibv_post_send", ibv_post_send(ends[0], &send, &wrong));
 	ZERO("ibv_get_cq_event", ibv_get_cq_event(channel, &other, &about));
@@ -341,7 +380,8 @@ static void *serve(void *argument)
 static void synchronous(void)
 {
 	struct rdma_addrinfo hints = {.ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP}, *info = NULL;
-	struct ibv_qp_init_attr attr = {.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}, .sq_sig_all = 1};
+	struct ibv_qp_init_attr attr = {
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}, .sq_sig_all = 1};
 	struct rdma_cm_id *listening = NULL, *id = NULL;
 	static char buffer[64];
 	ZERO("rdma_getaddrinfo", rdma_getaddrinfo(address, "7471", &hints, &info));
@@ -396,7 +436,9 @@ static void asynchronous(void)
 	ZERO("rdma_resolve_route", rdma_resolve_route(id, 1000));
 	rdma_get_cm_event(channel, &event);
 	rdma_ack_cm_event(event);
-	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC, .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
 	ZERO("rdma_create_qp", rdma_create_qp(id, NULL, &attr));
 	struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT};
 	int mask;
@@ -410,7 +452,8 @@ static void asynchronous(void)
 	ZERO("rdma_set_local_ece", rdma_set_local_ece(id, &ece));
 	ZERO("rdma_get_remote_ece", rdma_get_remote_ece(id, &ece));
 	ZERO("rdma_join_multicast", rdma_join_multicast(id, (struct sockaddr *)&to, NULL));
-	struct rdma_cm_join_mc_attr_ex group = {.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
+	struct rdma_cm_join_mc_attr_ex group = {.comp_mask =
+							RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
 						.addr = (struct sockaddr *)&to};
 	ZERO("rdma_join_multicast_ex", rdma_join_multicast_ex(id, &group, NULL));
 	ZERO("rdma_leave_multicast", rdma_leave_multicast(id, (struct sockaddr *)&to));
@@ -422,8 +465,8 @@ static void asynchronous(void)
 	IS("rdma_destroy_event_channel", 1);
 }
 
-/* write_lines writes 8 bytes for each line of its input, and prints "posted", and then the status and the virtual times in ns before and after it
- * was posted, and of its completion.
+/* write_lines writes 8 bytes for each line of its input, and prints "posted", and then the status and the virtual
+ * times in ns before and after it was posted, and of its completion.
  */
 static int write_lines(void)
 {
@@ -443,7 +486,8 @@ static int write_lines(void)
 	if (connect_to(ends[1], ends[0]->qp_num) || connect_to(ends[0], ends[1]->qp_num))
 		return 1;
 	struct ibv_sge sge = {.addr = (uintptr_t)memory, .length = 8, .lkey = mr->lkey};
-	struct ibv_send_wr *wrong, send = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr *wrong,
+		send = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
 	send.wr.rdma.remote_addr = (uintptr_t)memory + 2048;
 	send.wr.rdma.rkey = mr->rkey;
 	puts("ready");
@@ -455,8 +499,10 @@ static int write_lines(void)
 		puts("posted");
 		while (ibv_start_poll(x, &none))
 			;
-		printf("%d %lld %lld %lld\n", x->status, before.raw_clock.tv_sec * 1000000000LL + before.raw_clock.tv_nsec,
-		       after.raw_clock.tv_sec * 1000000000LL + after.raw_clock.tv_nsec, (long long)ibv_wc_read_completion_ts(x));
+		printf("%d %lld %lld %lld\n", x->status,
+		       before.raw_clock.tv_sec * 1000000000LL + before.raw_clock.tv_nsec,
+		       after.raw_clock.tv_sec * 1000000000LL + after.raw_clock.tv_nsec,
+		       (long long)ibv_wc_read_completion_ts(x));
 		ibv_end_poll(x);
 	}
 	return 0;

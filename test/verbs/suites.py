@@ -3,7 +3,8 @@
 
     sudo bin/pausenet exec --up small h1 test/verbs/suites.py [SUITE...]
 
-Each suite needs the Debian package that it names; without it, its row says so. The exit code is 1 if a program failed other than by a refusal of what is not supported.
+Each suite needs the Debian package that it names; without it, its row says so. The exit code is 1
+if a program failed other than by a refusal of what is not supported.
 """
 
 import argparse
@@ -24,7 +25,8 @@ import time
 SERVER, CLIENT = "h2", "h1"
 ADDRESS = socket.gethostbyname(SERVER)
 LIMIT = 60  # seconds of wall-clock time of one program
-REFUSED = re.compile(r"pausenet: (.* is not (?:supported|lossless) here.*)|(doesn't support dm allocation)|(Unsupported operation)|Operation not supported|EOPNOTSUPP")
+REFUSED = re.compile(r"pausenet: (.* is not (?:supported|lossless) here.*)|(doesn't support dm allocation)|"
+                     r"(Unsupported operation)|Operation not supported|EOPNOTSUPP")
 
 ports = iter(range(20000, 30000))
 
@@ -97,11 +99,11 @@ def meet(serve, connect, want=None, wait=0.15, endless=False):
 
 def perftest():
     """perftest's programs, by operation, service and option."""
+    of = {"read": ["RC", "UC", "XRC"], "atomic": ["RC"], "write": ["RC", "UC", "XRC"], "send": ["RC", "UC", "UD", "XRC"]}
     for operation in "write", "read", "send", "atomic":
         for kind in "bw", "lat":
             program = f"ib_{operation}_{kind}"
-            services = {"read": ["RC", "UC", "XRC"], "atomic": ["RC"], "write": ["RC", "UC", "XRC"]}.get(operation, ["RC", "UC", "UD", "XRC"])
-            for service in services:
+            for service in of[operation]:
                 options = [[], ["-R"], ["-x", "1"], ["-S", "3"], ["-S", "4"]]
                 if service == "RC" or service == "UD":
                     options += [["-e"], ["-s", "1024"], ["-u", "16", "-n", "50"]] if operation != "atomic" else [["-e"]]
@@ -121,7 +123,8 @@ def perftest():
                 for more in options:
                     if service == "XRC" and more:
                         continue
-                    words = [program, "-F", "-c", service] + ([] if "-n" in more or "-D" in more else ["-n", "20"]) + more + ["-p", str(next(ports))]
+                    often = [] if "-n" in more or "-D" in more else ["-n", "20"]
+                    words = [program, "-F", "-c", service] + often + more + ["-p", str(next(ports))]
                     if "--run_infinitely" in more:
                         yield infinite(words)
                         continue
@@ -159,9 +162,11 @@ def rdmacm():
     yield meet(["udpong"], ["udpong", "-s", ADDRESS])
     yield meet(["rcopy"], ["rcopy", "/etc/hostname", ADDRESS])
     yield meet(["mckey", "-m", "239.1.1.1"], ["mckey", "-m", "239.1.1.1", "-s"])
-    for program, services in (("ibv_rc_pingpong", [[], ["-e"], ["-c"], ["-o"], ["-o", "-P"], ["-t"], ["-j"], ["-N"]]), ("ibv_uc_pingpong", [[]]),
-                              ("ibv_ud_pingpong", [[], ["-e"], ["-c"]]), ("ibv_srq_pingpong", [[], ["-e"]]), ("ibv_xsrq_pingpong", [[]])):
-        for more in services:
+    for program, options in (
+            ("ibv_rc_pingpong", [[], ["-e"], ["-c"], ["-o"], ["-o", "-P"], ["-t"], ["-j"], ["-N"]]),
+            ("ibv_uc_pingpong", [[]]), ("ibv_ud_pingpong", [[], ["-e"], ["-c"]]), ("ibv_srq_pingpong", [[], ["-e"]]),
+            ("ibv_xsrq_pingpong", [[]])):
+        for more in options:
             words = [program, "-g", "0", "-n", "20", "-p", str(next(ports))] + more
             words += ["-s", "1024"] if program == "ibv_ud_pingpong" else []
             row = meet(words, words + [SERVER])
@@ -176,7 +181,8 @@ def fio():
         common = ["--ioengine=rdma", f"--port={port}", "--bs=16k", "--size=256k"]
         serve = ["fio", "--name=serve", "--rw=" + ("read" if rw == "write" else "write")] + common
         connect = ["fio", "--name=connect", f"--rw={rw}", "--iodepth=4"] + common + [f"--hostname={ADDRESS}", f"--verb={verb}"]
-        row = meet(serve, ["sh", "-c", 'out=$("$@"); echo "$out"; case $out in *io=256KiB*) ;; *) echo "connection refused"; exit 1 ;; esac', "-"] + connect, wait=1)
+        whole = 'out=$("$@"); echo "$out"; case $out in *io=256KiB*) ;; *) echo "connection refused"; exit 1 ;; esac'
+        row = meet(serve, ["sh", "-c", whole, "-"] + connect, wait=1)
         row.name = f"fio --verb={verb}"
         yield row
 
@@ -192,16 +198,20 @@ def ucx():
     for transport in "rc_verbs", "ud_verbs":
         words = ["ucx_perftest", "-d", "pausenet0:1", "-x", transport]
         for test in "am_lat", "am_bw", "put_lat", "put_bw", "get", "add_lat", "fadd", "swap", "cswap", "add_mr":
-            for layout in (["short", "bcopy", "zcopy"] if test.startswith("am_") or test.startswith("put") else ["bcopy", "zcopy"] if test == "get" else ["short"]):
+            layouts = ["bcopy", "zcopy"] if test == "get" else ["short"]
+            if test.startswith(("am_", "put")):
+                layouts = ["short", "bcopy", "zcopy"]
+            for layout in layouts:
                 yield one(f"-x {transport} -t {test} -D {layout}", words, words + ["-t", test, "-D", layout])
     os.environ.update(UCX_NET_DEVICES="pausenet0:1")
     for transports in "rc_v,self", "ud_v,self", "rc_v,ud_v,self":
         os.environ["UCX_TLS"] = transports
         environment = ["env", "UCX_NET_DEVICES=pausenet0:1", "UCX_TLS=" + transports]
-        for test in ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_put_lat", "ucp_put_bw", "ucp_get", "ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap",
-                     "stream_bw", "stream_lat", "ucp_am_lat", "ucp_am_bw"):
+        for test in ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_put_lat", "ucp_put_bw", "ucp_get", "ucp_add", "ucp_fadd",
+                     "ucp_swap", "ucp_cswap", "stream_bw", "stream_lat", "ucp_am_lat", "ucp_am_bw"):
             for size in ("8",) if test in ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap") else ("8", "20000"):
-                yield one(f"UCX_TLS={transports} -t {test} -s {size}", environment + ["ucx_perftest"], ["ucx_perftest", "-t", test, "-s", size])
+                yield one(f"UCX_TLS={transports} -t {test} -s {size}", environment + ["ucx_perftest"],
+                          ["ucx_perftest", "-t", test, "-s", size])
 
 
 def libfabric():

@@ -56,9 +56,11 @@ static int region(uint64_t op, struct mr *m, uint64_t reply[2])
 	m->access &= ~(unsigned int)(IBV_ACCESS_OPTIONAL_RANGE | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB);
 	if (m->access & (IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED))
 		return EOPNOTSUPP;
-	int error = CALL(connection_of(m->ibv.context), reply, reply ? 2 : 0, op, m->ibv.pd->handle, (uintptr_t)m->ibv.addr, m->ibv.length, m->iova, m->access,
-			 m->ibv.handle);
-	return error == EMEDIUMTYPE ? pausenet_refused("a memory region that is a file on a disk, FUSE or a network", "anonymous memory or tmpfs") : error;
+	int error = CALL(connection_of(m->ibv.context), reply, reply ? 2 : 0, op, m->ibv.pd->handle,
+			 (uintptr_t)m->ibv.addr, m->ibv.length, m->iova, m->access, m->ibv.handle);
+	return error == EMEDIUMTYPE ? pausenet_refused("a memory region that is a file on a disk, FUSE or a network",
+						       "anonymous memory or tmpfs")
+				    : error;
 }
 
 EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned int access)
@@ -236,7 +238,8 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
 EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
 	const uint8_t *ring = ((struct cq *)cq)->ring;
-	uint32_t waiting = __atomic_load_n((const uint32_t *)ring, __ATOMIC_ACQUIRE) - __atomic_load_n((const uint32_t *)(ring + RING_HEADER / 2), __ATOMIC_ACQUIRE);
+	uint32_t waiting = __atomic_load_n((const uint32_t *)ring, __ATOMIC_ACQUIRE) -
+			   __atomic_load_n((const uint32_t *)(ring + RING_HEADER / 2), __ATOMIC_ACQUIRE);
 	if (cqe < 1 || (uint32_t)cqe < waiting)
 		return EINVAL;
 	return cqe <= cq->cqe ? 0 : EOPNOTSUPP;
@@ -387,7 +390,8 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 		return fail(pausenet_refused("a queue pair that is neither RC nor UD", "either of these"));
 	/* A datagram's multicast, which is refused, never comes back to its sender. */
 	uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
-	if (attr->comp_mask & ~known || (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags & ~(datagrams ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0U)))
+	if (attr->comp_mask & ~known || (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
+					 attr->create_flags & ~(datagrams ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0U)))
 		return fail(EOPNOTSUPP);
 	bool extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	if (extended && attr->send_ops_flags & ~(datagrams ? of_datagrams : operations))

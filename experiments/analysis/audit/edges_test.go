@@ -54,7 +54,8 @@ func TestEdges(t *testing.T) {
 		{
 			name: "a lossless group without PFC, and no packets in it", old: `{"E0|3": {"profile": "p"}`,
 			new: `{"E0|3-4": {"profile": "p"}`, also: []string{
-				`"PFC_WD"`, `"TC_TO_PRIORITY_GROUP_MAP": {"M": {"4": "0"}}, "PFC_WD"`, `"E0": {"pfc_enable"`, `"E0": {"tc_to_pg_map": "M", "pfc_enable"`,
+				`"PFC_WD"`, `"TC_TO_PRIORITY_GROUP_MAP": {"M": {"4": "0"}}, "PFC_WD"`,
+				`"E0": {"pfc_enable"`, `"E0": {"tc_to_pg_map": "M", "pfc_enable"`,
 			}, want: "warning profile",
 		},
 		{name: "CNPs in another TC", more: files("h0/cnp_dscp", "48\n")},

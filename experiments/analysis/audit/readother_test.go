@@ -318,15 +318,26 @@ func TestReadSystems(t *testing.T) {
 			got = append(got, p.Label()+" "+describe(p))
 		}
 	}
-	want := strings.Split(`leaf1:Ethernet1/1 up=true 100000 Mb/s mtu=9214 fec=rs cable=-1 pfc=3 trusted=true/true 26:4/2/-1 3:true,256000,512000 3:WRR 6:STRICT watchdog=200,1220,0
-leaf1:Ethernet2/1 up=true 0 Mb/s mtu=0 fec= cable=-1 pfc=3 trusted=true/true 26:4/2/-1 3:true,256000,512000 3:WRR 6:STRICT
-leaf1:Ethernet3/1 up=false 0 Mb/s mtu=0 fec= cable=-1 pfc=3 trusted=false/false 26:4/2/-1 3:true,3,9milliseconds watchdog=200,1220,0
-leaf1:Ethernet4/1 up=true 0 Mb/s mtu=0 fec= cable=-1 pfc=none trusted=true/false 26:4/2/-1
-leaf1:et-0/0/0 up=true 400000 Mb/s mtu=9170 fec= cable=50 pfc=3 trusted=true/true 26:4/4/3 3:STRICT 4:true,55,90% 4:WRR watchdog=500,200,100
-leaf1:et-0/0/1 up=false 100000 Mb/s mtu=0 fec=fc cable=50 pfc=3 trusted=true/true 26:4/4/3 3:STRICT 4:true,55,90% 4:WRR watchdog=500,200,100
-leaf1:et-0/0/2 up=true 0 Mb/s mtu=9202 fec= cable=50 pfc=3 trusted=true/true 26:4/4/3 3:STRICT 4:true,55,90% 4:WRR watchdog=500,200,100
-leaf01:swp1 up=true 100000 Mb/s mtu=9216 fec=rs cable=-1 pfc=3 trusted=true/true 26:3/3/3 0:true,150000,1500000 3:true,150000,1500000 6:STRICT watchdog=1000,-1,200
-leaf01:swp8 up=false 0 Mb/s mtu=0 fec= cable=50 pfc=3,4 trusted=false/false 26:3/3/3 0:true,150000,1500000 2:true,40000,200000 3:true,40000,200000 6:STRICT`, "\n")
+	want := []string{
+		"leaf1:Ethernet1/1 up=true 100000 Mb/s mtu=9214 fec=rs cable=-1 pfc=3 trusted=true/true " +
+			"26:4/2/-1 3:true,256000,512000 3:WRR 6:STRICT watchdog=200,1220,0",
+		"leaf1:Ethernet2/1 up=true 0 Mb/s mtu=0 fec= cable=-1 pfc=3 trusted=true/true " +
+			"26:4/2/-1 3:true,256000,512000 3:WRR 6:STRICT",
+		"leaf1:Ethernet3/1 up=false 0 Mb/s mtu=0 fec= cable=-1 pfc=3 trusted=false/false " +
+			"26:4/2/-1 3:true,3,9milliseconds watchdog=200,1220,0",
+		"leaf1:Ethernet4/1 up=true 0 Mb/s mtu=0 fec= cable=-1 pfc=none trusted=true/false " +
+			"26:4/2/-1",
+		"leaf1:et-0/0/0 up=true 400000 Mb/s mtu=9170 fec= cable=50 pfc=3 trusted=true/true " +
+			"26:4/4/3 3:STRICT 4:true,55,90% 4:WRR watchdog=500,200,100",
+		"leaf1:et-0/0/1 up=false 100000 Mb/s mtu=0 fec=fc cable=50 pfc=3 trusted=true/true " +
+			"26:4/4/3 3:STRICT 4:true,55,90% 4:WRR watchdog=500,200,100",
+		"leaf1:et-0/0/2 up=true 0 Mb/s mtu=9202 fec= cable=50 pfc=3 trusted=true/true " +
+			"26:4/4/3 3:STRICT 4:true,55,90% 4:WRR watchdog=500,200,100",
+		"leaf01:swp1 up=true 100000 Mb/s mtu=9216 fec=rs cable=-1 pfc=3 trusted=true/true " +
+			"26:3/3/3 0:true,150000,1500000 3:true,150000,1500000 6:STRICT watchdog=1000,-1,200",
+		"leaf01:swp8 up=false 0 Mb/s mtu=0 fec= cable=50 pfc=3,4 trusted=false/false " +
+			"26:3/3/3 0:true,150000,1500000 2:true,40000,200000 3:true,40000,200000 6:STRICT",
+	}
 	for _, line := range want {
 		if !strings.Contains(strings.Join(got, "\n")+"\n", line+"\n") {
 			t.Errorf("no port is\n%s\nof\n%s", line, strings.Join(got, "\n"))
