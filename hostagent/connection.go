@@ -71,9 +71,8 @@ func (n *NIC) Connect(now vtime.Time, c *ConnectionConfig) (*Connection, error) 
 		return nil, fmt.Errorf("MTU %d: expected a multiple of 4 from 256 to %d, the fabric's MTU", c.MTU,
 			min(n.mtu, wire.MaxPathMTU))
 	case settings.Recovery == SelectiveRepeat:
-		return nil, errors.New("queue pairs of programs recover only by go-back-N, because selective repeat " +
-			"reorders WRITEs " +
-			"(leave recovery: selective out)")
+		return nil, errors.New("queue pairs of programs recover only by go-back-N, " +
+			"because selective repeat reorders WRITEs (leave recovery: selective out)")
 	}
 	// the other host may not grant, and no packet requests grants
 	if _, granted := c.Controller.(cc.ByGrants); granted && settings.Grants {

@@ -212,8 +212,7 @@ func (l *linkEntry) keys() keys.Table {
 		keys.Table{
 			count("count", &l.count, MaxPortsPerSwitch, "parallel links").Usually("1"), l.weightKey(),
 			keys.Integer("breakout", &l.breakout).Between("2", strconv.Itoa(maxBreakout)).Usually("none").Means(
-				"into how many " +
-					"ports of equal rate each port of `from` is broken out; `rate` is the whole port's"),
+				"into how many ports of equal rate each port of `from` is broken out; `rate` is the whole port's"),
 		})
 }
 

@@ -33,9 +33,8 @@ type controlPlane struct {
 func (f *Fabric) openControlPlane(e *engine.Engine) error {
 	p, ok := f.plane.(*kernel.ProcessPlane)
 	if !ok {
-		return errors.New("routing by the kernel's tables needs --plane wasm: the interfaces of the kernel " +
-			"plane's switches " +
-			"belong to the pipelines")
+		return errors.New("routing by the kernel's tables needs --plane wasm: " +
+			"the interfaces of the kernel plane's switches belong to the pipelines")
 	}
 	if f.Plan.LearnGateway {
 		return errors.New("routing by the kernel's tables needs topology.l2: static")

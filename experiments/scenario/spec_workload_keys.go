@@ -70,8 +70,7 @@ func (e *workloadEntry) pairKeys() keys.Table {
 		keys.Names("from").Usually("all hosts").Means("possible senders"),
 		keys.Names("to").Usually("all hosts").Means("possible receivers"),
 		keys.Choice("pairs", &e.View.Pairs, relations...).Usually(relations[workload.Anywhere]).Means(
-			"`across-racks`: sender " +
-				"and receiver are hosts of different switches; `within-rack`: of the same switch"),
+			"`across-racks`: sender and receiver are hosts of different switches; `within-rack`: of the same switch"),
 	}
 }
 
@@ -166,8 +165,8 @@ func algorithmKey(name string, algorithm *string) keys.Key {
 
 func chunksKey(name string, chunks *int) keys.Key {
 	return keys.Integer(name, chunks).Between("1", strconv.Itoa(1<<16)).Usually("1; for `tree`, NCCL's").Means(
-		"number of " +
-			"parts of the data. Each goes through the algorithm separately, so a part is passed on while others arrive")
+		"number of parts of the data. " +
+			"Each goes through the algorithm separately, so a part is passed on while others arrive")
 }
 
 func groupKey(name string, group *int) keys.Key {

@@ -227,9 +227,9 @@ func stepsTables(r *Report) []table {
 		return []table{whole}
 	}
 	each := table{
-		Caption: "Collectives: from when the first rank enters until the last one leaves. Bandwidths are defined " +
-			"as in nccl-tests. " +
-			limit, Corner: "Collective", Heads: r.names(),
+		Caption: "Collectives: from when the first rank enters until the last one leaves. " +
+			"Bandwidths are defined as in nccl-tests. " + limit,
+		Corner: "Collective", Heads: r.names(),
 	}
 	for _, name := range kinds {
 		own := func(label string, u Unit, b better, of func(*Collective) float64) row {

@@ -212,8 +212,7 @@ func (p *Plane) Check() []string {
 	}
 	if done, marked := p.pipelines.Counts(); done != started || marked != started {
 		problems = append(problems,
-			fmt.Sprintf("%d passes were started, %d ended, the egress pipelines saw %d", started, done,
-				marked))
+			fmt.Sprintf("%d passes were started, %d ended, the egress pipelines saw %d", started, done, marked))
 	}
 	return problems
 }
