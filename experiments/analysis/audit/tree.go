@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/scenario/sonic"
 	"github.com/pausenet/pausenet/internal/lazy"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -119,21 +120,14 @@ func (n *node) asNumber(unit string, least, most int64) (int64, error) {
 	return v, nil
 }
 
-// spans parses numbers and ranges such as "3", "0,3" and "24-31 46", each from 0 to most.
+// spans parses numbers and ranges such as "3", "0,3" and "24-31 46", each from 0 to most, which is at most 63.
 func (n *node) spans(text string, most int) (all []int, err error) {
 	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' }) {
-		from, to, ranged := strings.Cut(word, "-")
-		if !ranged {
-			to = from
-		}
-		a, err1 := strconv.Atoi(from)
-		b, err2 := strconv.Atoi(to)
-		if err1 != nil || err2 != nil || a < 0 || b < a || b > most {
+		span, err := sonic.Span("", word)
+		if err != nil || span[len(span)-1] > most {
 			return nil, n.errorf("%q is not a list of numbers from 0 to %d, such as 3 or 0,3-5", text, most)
 		}
-		for ; a <= b; a++ {
-			all = append(all, a)
-		}
+		all = append(all, span...)
 	}
 	return all, nil
 }
