@@ -272,8 +272,7 @@ func TestReload(t *testing.T) {
 	b.says("Ready to run incast")
 	b.write("scenario", "name: mine\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
 	b.says("Ready to run mine")
-	b.Value("location.reload()")
-	b.Wait("performance.getEntriesByType('navigation')[0].type === 'reload'")
+	b.Reload()
 	b.says("Ready to run mine")
 	if got := b.Value("location.hash + document.querySelector('#home').hidden"); got != "true" {
 		t.Errorf("address and gallery: %s", got)
@@ -307,14 +306,17 @@ func TestOffline(t *testing.T) {
 	if _, err := served(); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	files := http.FileServer(http.Dir(folder))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store") // the browser's own cache does not help
+		files.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 	b := &tab{browser.Open(t, server.URL+"/", "#scenario=incast", 1440, 900)}
 	b.says("Ready to run incast")
 	b.Wait("navigator.serviceWorker.controller !== null")
 	server.Close()
-	b.Value("location.reload()")
-	b.Wait("performance.getEntriesByType('navigation')[0].type === 'reload'")
+	b.Reload()
 	b.says("Ready to run incast")
 	b.run()
 	b.says("Checks ok")
@@ -322,6 +324,7 @@ func TestOffline(t *testing.T) {
 	b.InFrame("document.querySelector('#scenario')?.textContent === 'incast' && document.querySelectorAll('#fabrics figure').length === 1")
 	b.Do(chromedp.Click(chromedp.ID("tab-report")))
 	b.InFrame("document.querySelector('h1')?.textContent === 'incast' && document.documentElement.classList.contains('live')")
+	b.InFrame("(document.querySelector('a[href=\"#plots\"]').click(), document.querySelector('#plots').matches(':target'))")
 }
 
 // TestWraps: long lines wrap.

@@ -145,6 +145,21 @@ func (b *Tab) Value(expression string) string {
 	return text
 }
 
+// Reload loads the page again, from the browser's cache where it has it, and waits until the new page is there.
+func (b *Tab) Reload() {
+	b.Helper()
+	// A reload within an evaluation can end it with an error.
+	b.Value("(window.before = true, setTimeout(() => location.reload()))")
+	for begin := time.Now(); time.Since(begin) < Timeout; time.Sleep(50 * time.Millisecond) {
+		// Questions on the way from one document to the next fail.
+		const again = "window.before === undefined && document.readyState === 'complete'"
+		if done, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](again)); err == nil && done {
+			return
+		}
+	}
+	b.Fatal("the page does not load again")
+}
+
 // Wait waits until an expression is true. It polls from outside, because a page's content security policy may forbid
 // evaluation within the page.
 func (b *Tab) Wait(expression string) {

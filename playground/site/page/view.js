@@ -73,8 +73,8 @@ $("reports").addEventListener("change", async () => frame(await read.text($("rep
 let report = null;
 const frame = (html) => {
 	report = html;
-	$("report").contentWindow.location.replace("frame.html"); // it adds no step to the history
+	$("report").contentWindow.postMessage(report, location.origin);
 };
-addEventListener("message", (event) => {
-	if (event.source === $("report").contentWindow && event.data === "ready" && report !== null) $("report").contentWindow.postMessage(report, "*");
+addEventListener("message", (event) => { // the frame has loaded
+	if (event.source === $("report").contentWindow && event.data === "ready" && report !== null) frame(report);
 });
