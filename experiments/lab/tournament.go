@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -169,9 +170,9 @@ func (t *tournament) alone(ctx context.Context) error {
 						return nil
 					}
 					goodput := 0.0
-					for tag, of := range s.ByTag {
+					for _, tag := range slices.Sorted(maps.Keys(s.ByTag)) { // equal sums have equal order
 						if strings.HasPrefix(tag, placeTag) {
-							goodput += of.Goodput
+							goodput += s.ByTag[tag].Goodput
 						}
 					}
 					credit := between(goodput/carried(u), idleLink, fullLink)
