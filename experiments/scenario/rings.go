@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -82,8 +83,8 @@ func (s *Scenario) AlikeFlows() iter.Seq2[*Flow, int] {
 					for m := range r.Messages() {
 						sizes[r.Size(rank, m)]++
 					}
-					for size, n := range sizes {
-						if f.Size = units.Bytes(size); !yield(&f, n) {
+					for _, size := range slices.Sorted(maps.Keys(sizes)) {
+						if f.Size = units.Bytes(size); !yield(&f, sizes[size]) {
 							return
 						}
 					}

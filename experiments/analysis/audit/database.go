@@ -46,9 +46,9 @@ func (d *database) merge(f *File) error {
 	if err := json.Unmarshal(f.Data, &all); err != nil {
 		return fmt.Errorf("%s: not a JSON object of tables, such as {\"PORT\": {...}}: %w", f.Name, err)
 	}
-	for name, text := range all {
+	for _, name := range sortedKeys(all) {
 		var table map[string]map[string]any
-		if err := json.Unmarshal(text, &table); err != nil {
+		if err := json.Unmarshal(all[name], &table); err != nil {
 			if tableName().MatchString(strconv.Quote(name)) {
 				return fmt.Errorf("%s: %s: expected rows of fields, such as {\"Ethernet0\": {\"speed\": \"100000\"}}: %w", f.Name, name, err)
 			}
@@ -59,7 +59,7 @@ func (d *database) merge(f *File) error {
 			t = &rows{map[string]map[string]string{}, map[string]string{}}
 			d.tables[name] = t
 		}
-		for key, fields := range table {
+		for _, key := range sortedKeys(table) {
 			first, rest, more := strings.Cut(key, "|")
 			ports := []string{first}
 			if strings.Contains(first, ",") { // older releases: Ethernet0,Ethernet4|3-4
@@ -72,7 +72,7 @@ func (d *database) merge(f *File) error {
 				if t.fields[port] == nil {
 					t.fields[port] = map[string]string{}
 				}
-				for field, value := range fields {
+				for field, value := range table[key] {
 					t.fields[port][field] = fieldText(value)
 				}
 				t.files[port] = f.Name

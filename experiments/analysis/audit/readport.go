@@ -106,7 +106,8 @@ func (s *Switch) readMaps(d *database, p *Port) error {
 			p.NoPGMap = p.NoPGMap || m.setting == "pg"
 			continue
 		}
-		for from, to := range fields {
+		for _, from := range sortedKeys(fields) {
+			to := fields[from]
 			a, err1 := strconv.Atoi(from)
 			b, err2 := strconv.Atoi(to)
 			if err1 != nil || err2 != nil || a < 0 || a >= len(m.into) || b < 0 || b > m.most {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -76,14 +77,14 @@ func (h *head) lineOf(of map[string]string) (string, error) {
 	if slices.ContainsFunc(h.Nodes, func(n node) bool { return n.Name == c.verb() }) {
 		return "", fmt.Errorf("a node of this fabric is named %s, like the command: use the shell", c.verb())
 	}
-	for field, value := range of {
+	for _, field := range slices.Sorted(maps.Keys(of)) {
 		if field == "do" {
 			continue
 		}
 		if !slices.Contains(c.fields, field) && !slices.Contains(c.fields, "["+field+"]") {
 			return "", fmt.Errorf("%s: %s does not use it", field, c.name)
 		}
-		if err := h.check(c, field, value); err != nil {
+		if err := h.check(c, field, of[field]); err != nil {
 			return "", err
 		}
 	}

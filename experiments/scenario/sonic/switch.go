@@ -198,7 +198,8 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 	}
 	name, at := "", ""
 	var row map[string]string
-	for key, pg := range c.tables["BUFFER_PG"] {
+	groupRows := c.tables["BUFFER_PG"]
+	for _, key := range sorted(groupRows) {
 		port, groups, _ := strings.Cut(key, "|")
 		if port != p.Name {
 			continue
@@ -210,7 +211,7 @@ func (c *Config) profile(s *Switch, p Port, lookup Lookup) error {
 		if !slices.ContainsFunc(all, func(n int) bool { return slices.Contains(s.Lossless, n) }) {
 			continue
 		}
-		of := reference(pg["profile"])
+		of := reference(groupRows[key]["profile"])
 		if name != "" && of != name {
 			return unsupported(p,
 				"BUFFER_PG has profile %s for one lossless priority and %s for another, but pausenet supports one for all",
