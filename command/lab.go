@@ -141,16 +141,22 @@ func studentFlag(c *cobra.Command, student *string) {
 }
 
 func newLabStartCommand() *cobra.Command {
-	var student, teacher string
+	var (
+		student, teacher string
+		notebook         bool
+	)
 	c := &cobra.Command{
 		Use:   "start NAME|FOLDER [INTO]",
 		Short: "Copy an exercise's files into a folder",
 		Long: `Copy the files that you change in an exercise, and its text, into the folder
 INTO; the default is the exercise's name. Existing files are not overwritten.
 Rates, sizes and times of an exercise differ between students: --student names
-you. A teacher uses --teacher to hand out incidents that students cannot make.`,
+you. A teacher uses --teacher to hand out incidents that students cannot make.
+
+--notebook adds NAME.ipynb for Jupyter: the text, and cells that run your files,
+check them and draw the runs. It needs the Python package pausenet.`,
 		Example: `  pausenet lab start pfc --student anna
-  pausenet lab start pfc my-solution --student anna`,
+  pausenet lab start pfc my-solution --student anna --notebook`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			e, err := lab.LoadFor(args[0], "", teacher, student)
@@ -166,7 +172,7 @@ you. A teacher uses --teacher to hand out incidents that students cannot make.`,
 			if len(args) > 1 {
 				folder = args[1]
 			}
-			names, err := lab.Start(c.Context(), e, reference, folder)
+			names, err := lab.Start(c.Context(), e, reference, folder, notebook)
 			if err != nil {
 				return badInput(err)
 			}
@@ -187,6 +193,7 @@ you. A teacher uses --teacher to hand out incidents that students cannot make.`,
 	}
 	studentFlag(c, &student)
 	c.Flags().StringVar(&teacher, "teacher", "", "`folder` or archive of a teacher's material, whose parameters replace the exercise's")
+	c.Flags().BoolVar(&notebook, "notebook", false, "add a notebook for Jupyter")
 	completeExercise(c)
 	return c
 }

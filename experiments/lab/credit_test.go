@@ -125,7 +125,7 @@ func TestPredictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(t.TempDir(), "anna")
-	if _, err := Start(t.Context(), e, "sums", folder); err != nil {
+	if _, err := Start(t.Context(), e, "sums", folder, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Lock(e, folder); err == nil || !strings.Contains(err.Error(), "has no fct: predict the FCT") {

@@ -24,7 +24,8 @@
 //     differ between students).
 //   - Its file: read_keys.go (its keys), read.go (submitted files and runs), read_checks.go, hidden.go (the teacher's
 //     further checks).
-//   - A student's folder: start.go (writes it), submission.go (reads it), predict.go (locked predictions).
+//   - A student's folder: start.go (writes it), notebook.go (for Jupyter), submission.go
+//     (reads it), predict.go (locked predictions).
 //   - A grade: check.go, runs.go (the runs that it needs), evidence.go (sentences, pictures, curves like others),
 //     limit.go (figures relative to the bound), words.go (requirements and measurements in words).
 //   - A class: collect.go (its submissions), locate.go (the files of one), class.go (the files about them), late.go

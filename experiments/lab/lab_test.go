@@ -156,7 +156,7 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := filepath.Join(t.TempDir(), name)
-		if _, err := Start(t.Context(), e, name, started); err != nil {
+		if _, err := Start(t.Context(), e, name, started, true); err != nil {
 			t.Fatal(err)
 		}
 		if s := Submit(e, started); len(s.Problems) > 0 {
@@ -165,7 +165,7 @@ func TestStart(t *testing.T) {
 		if of, student, err := Started(started); of != name || student != "Zoë: 2" || err != nil {
 			t.Errorf("%q, %q, %v", of, student, err)
 		}
-		if _, err := Start(t.Context(), e, name, started); err == nil {
+		if _, err := Start(t.Context(), e, name, started, true); err == nil {
 			t.Error("what a student wrote would be replaced")
 		}
 		text, err := os.ReadFile(filepath.Join(started, TextFile))

@@ -16,15 +16,18 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
-// Start writes the files that a student edits, the text, and the names of the exercise and the student, into a folder.
-// It fails if one of the files exists.
-func Start(ctx context.Context, e *Exercise, reference, folder string) ([]string, error) {
+// Start writes the files that a student edits, the text, the names of the exercise and the student, and if wanted a
+// notebook into a folder. It fails if one of the files exists.
+func Start(ctx context.Context, e *Exercise, reference, folder string, notebook bool) ([]string, error) {
 	into, err := files.OpenFolder(folder, folder)
 	if err != nil {
 		return nil, err
 	}
 	defer into.Close()
 	names := append(e.Started(), TextFile, LabFile)
+	if notebook {
+		names = append(names, e.NotebookFile())
+	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 			return nil, fmt.Errorf("%s already exists: move it away, or start in another folder with pausenet lab start %s FOLDER",
@@ -39,6 +42,8 @@ func Start(ctx context.Context, e *Exercise, reference, folder string) ([]string
 			if e.Student != "" {
 				data = append(data, "student: "+strconv.Quote(e.Student)+"\n"...)
 			}
+		case e.NotebookFile():
+			data, err = e.Notebook()
 		case CountersFile:
 			data, err = e.counted(ctx)
 		case TextFile:

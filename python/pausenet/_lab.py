@@ -1,8 +1,9 @@
-"""Grading of a course's exercises."""
+"""Checking and grading of a course's exercises."""
 
 from __future__ import annotations
 
 import atexit
+import json
 import shutil
 import tempfile
 import warnings
@@ -14,6 +15,33 @@ from pausenet._command import PathLike
 
 if TYPE_CHECKING:
     import pandas
+
+
+def check(
+    folder: PathLike = ".",
+    *,
+    exercise: Optional[PathLike] = None,
+    student: Optional[str] = None,
+    teacher: Optional[PathLike] = None,
+    hidden: Optional[PathLike] = None,
+    jobs: Optional[int] = None,
+) -> "pandas.DataFrame":
+    """Check a submission, as ``pausenet lab check`` does, and return a row for each check: title, points, of, required, measured, hint.
+
+    ``table.attrs`` has the rest of the grade: points, of, and the mistakes in files as problems. The runs are in folder/results.
+    """
+    pd = _tables.need_pandas()
+    done = _command.execute(["lab", "check", *_command.arguments({
+        "exercise": exercise, "student": student, "teacher": teacher, "hidden": hidden, "jobs": jobs, "output": "json",
+    }), "--", str(folder)])
+    if done.code not in (0, _command.FAILED) or not done.out:
+        done.fail()
+    of = json.loads(done.out)
+    for text in of.get("problems", {}).values():
+        warnings.warn(text, _command.Warning, stacklevel=2)
+    table = pd.DataFrame(of.pop("checks")).reindex(columns=["title", "points", "of", "required", "measured", "hint"]).fillna({"hint": ""})
+    table.attrs.update(of)
+    return table
 
 
 def grade(

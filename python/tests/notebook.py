@@ -1,4 +1,4 @@
-"""Execute a notebook with this Python: python3 notebook.py FROM TO. make notebook and the tests do."""
+"""Execute a notebook with this Python: python3 notebook.py FROM TO [FOLDER]. make notebook and the tests do."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Optional
 
 
-def execute(notebook: Path, to: Path) -> None:
-    """Execute a notebook's cells, in order, and write it with their outputs. Raises if one fails."""
+def execute(notebook: Path, to: Path, cwd: Optional[Path] = None) -> None:
+    """Execute a notebook's cells, in order, in a folder (default: a temporary one), and write it with their outputs. Raises if one fails."""
     with tempfile.TemporaryDirectory() as folder:
         # The kernel that Debian has installed is /usr/bin/python3's, which does not know an environment's packages.
         kernel = Path(folder) / "kernels" / "this-python"
@@ -25,11 +26,11 @@ def execute(notebook: Path, to: Path) -> None:
         from nbconvert.preprocessors import ExecutePreprocessor
 
         made = nbformat.read(notebook, as_version=4)
-        ExecutePreprocessor(timeout=600, kernel_name="this-python", record_timing=False).preprocess(made, {"metadata": {"path": folder}})
+        ExecutePreprocessor(timeout=600, kernel_name="this-python", record_timing=False).preprocess(made, {"metadata": {"path": str(cwd or folder)}})
         made.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
         made.metadata.language_info = {"name": "python"}  # without this machine's version
         nbformat.write(made, to)
 
 
 if __name__ == "__main__":
-    execute(Path(sys.argv[1]), Path(sys.argv[2]))
+    execute(*map(Path, sys.argv[1:]))

@@ -1,6 +1,10 @@
-"""Grading."""
+"""Exercises: their notebooks, checks and grades."""
 
+import json
+import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -35,6 +39,41 @@ def test_grade(exercise, tmp_path):
     assert table["points"].tolist() == [3, 0] and table["Quick"].tolist() == [3, 0]
     assert table["problem"][0] == "" and "control.star:1:15" in table["problem"][1]
     assert (pathlib.Path(table.attrs["path"]) / "students" / "007" / "feedback.html").is_file()
+
+
+def test_check(exercise):
+    folder, submissions = exercise
+    table = pausenet.check(submissions / "007", exercise=folder)
+    assert table["points"].tolist() == [3] and table["hint"].tolist() == [""] and table.attrs["of"] == 3
+    with pytest.warns(pausenet.Warning, match="control.star:1:15"):
+        table = pausenet.check(submissions / "anna", exercise=folder)
+    assert table["points"].tolist() == [0] and "control.star" in table.attrs["problems"]
+    with pytest.raises(pausenet.Error, match="no folder"):
+        pausenet.check(submissions / "bert", exercise=folder)
+
+
+HERE = pathlib.Path(__file__).parent
+AIMD = HERE.parent.parent / "experiments" / "lab" / "teacher" / "aimd" / "trials" / "quick.star"
+
+
+@pytest.mark.parametrize("name, files, plots", [
+    ("pfc", {"answers.yaml": "alone: 500us\nvictim: 2ms\nhops: 3\nchip: 200MB\n"}, 4),
+    ("aimd", {"control.star": AIMD.read_text()}, 2),
+    ("figure", {"answers.yaml": "delay: 4us\nsize: 200KB\npeak: 500KB\n"}, 1),
+])
+def test_notebook(name, files, plots, tmp_path):
+    """The notebook of an exercise runs as a whole: it locks the predictions, checks the files beside it, and plots the runs."""
+    if not os.environ.get("CI"):
+        pytest.importorskip("nbconvert", reason="apt-get install python3-nbconvert python3-ipykernel")
+    folder, made = tmp_path / name, tmp_path / "made.ipynb"
+    pausenet.call("lab", "start", name, folder, "--student", "anna", "--notebook")
+    for file, text in files.items():
+        (folder / file).write_text(text)
+    subprocess.run([sys.executable, HERE / "notebook.py", folder / f"{name}.ipynb", made, folder], check=True, timeout=900)
+    outputs = [o for c in json.loads(made.read_text())["cells"] for o in c.get("outputs", [])]
+    assert f"{pausenet.check(folder).attrs['points']:g} of 10 points" in "".join("".join(o.get("text", "")) for o in outputs)
+    assert sum("image/png" in o.get("data", {}) for o in outputs) == plots
+    assert (folder / "predictions.yaml").exists() == ("answers.yaml" in files)
 
 
 def test_grade_of_nothing(exercise, tmp_path):
