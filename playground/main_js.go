@@ -5,6 +5,7 @@
 //	check(request)          returns the result of session.Check
 //	run(request, tell)      returns a promise of the outcome; calls tell with the progress
 //	read(submission)        returns the mistakes in an exercise's submission
+//	lock(submission)        returns its locked predictions
 //	grade(submission, tell) returns a promise of its grade
 //	watch(folder)           returns the file with the replay of a run
 //	stop()                  ends the run in progress soon, and keeps its results so far
@@ -48,6 +49,9 @@ func main() {
 		}),
 		"read": js.FuncOf(func(_ js.Value, args []js.Value) any {
 			return session.Answer(func() any { return asked[session.Submission](args).Read() })
+		}),
+		"lock": js.FuncOf(func(_ js.Value, args []js.Value) any {
+			return session.Answer(func() any { return asked[session.Submission](args).Lock() })
 		}),
 		"grade": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
 			return asked[session.Submission](args).Grade(ctx, version(), tell)

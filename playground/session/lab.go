@@ -24,8 +24,11 @@ type Exercise struct {
 	Minutes int        `json:"minutes"`
 	Points  lab.Points `json:"points"`
 	// Files lists the files that a student starts with.
-	Files  []ExerciseFile `json:"files"`
-	Checks []Worth        `json:"checks"`
+	Files []ExerciseFile `json:"files"`
+	// Uploads lists the files that a student makes elsewhere: pictures and outputs of programs.
+	Uploads  []string `json:"uploads"`
+	Predicts bool     `json:"predicts"` // some answers are predictions, which can be locked
+	Checks   []Worth  `json:"checks"`
 }
 
 // ExerciseFile holds a file that a student starts with.
@@ -53,7 +56,8 @@ func exercises() ([]Exercise, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := Exercise{Name: name, Title: e.Title, Goal: e.Goal, Text: text, Minutes: e.Minutes, Points: e.Total()}
+		one := Exercise{Name: name, Title: e.Title, Goal: e.Goal, Text: text, Minutes: e.Minutes, Points: e.Total(), Predicts: predicts(e)}
+		one.Uploads = slices.Concat(e.Pictures, e.Outputs)
 		for _, file := range e.Started() {
 			text, err := fs.ReadFile(e.Files, lab.StartFolder+"/"+file)
 			if err != nil {
@@ -76,45 +80,73 @@ const submissionFolder = "submission"
 type Submission struct {
 	Exercise string            `json:"exercise"`
 	Files    map[string]string `json:"files"` // contents by name
+	// Uploads holds the contents of pictures, outputs and locked predictions by name.
+	Uploads map[string][]byte `json:"uploads"`
 }
 
-// submit puts the files into a folder, and reads those that the exercise asks for.
-func (h *Submission) submit() (*lab.Submission, error) {
+func predicts(e *lab.Exercise) bool {
+	return slices.ContainsFunc(e.Answers, func(q lab.Question) bool { return q.Predicted })
+}
+
+// submit puts the files into a folder, and reads those that the exercise asks for. For practice, predictions that are not
+// locked count as they are.
+func (h *Submission) submit(practice bool) (*lab.Exercise, *lab.Submission, error) {
 	e, err := lab.Builtin(h.Exercise)
 	if err != nil {
-		return nil, fmt.Errorf("there is no exercise %q", h.Exercise)
+		return nil, nil, fmt.Errorf("there is no exercise %q", h.Exercise)
 	}
 	if err := os.RemoveAll(submissionFolder); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := os.MkdirAll(submissionFolder, 0o755); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, file := range e.Started() {
-		text, written := h.Files[file]
-		if !written {
-			continue
+	write := func(name string, data []byte) error {
+		return os.WriteFile(filepath.Join(submissionFolder, name), data, 0o600)
+	}
+	for _, file := range slices.Concat(e.Started(), e.Pictures, e.Outputs, []string{lab.LockedFile}) {
+		data, written := h.Uploads[file]
+		if text, edited := h.Files[file]; edited {
+			data, written = []byte(text), true
 		}
-		if err := os.WriteFile(filepath.Join(submissionFolder, file), []byte(text), 0o600); err != nil {
-			return nil, err
+		if written {
+			if err := write(file, data); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	s := lab.Submit(e, submissionFolder)
-	if !slices.ContainsFunc(e.Answers, func(q lab.Question) bool { return q.Predicted }) {
-		return s, nil
+	if _, locked := h.Uploads[lab.LockedFile]; practice && !locked && predicts(e) {
+		if err := write(lab.LockedFile, []byte(s.Sealed())); err != nil {
+			return nil, nil, err
+		}
+		s = lab.Submit(e, submissionFolder)
 	}
-	// The page locks nothing: predictions count as they are.
-	locked := filepath.Join(submissionFolder, lab.LockedFile)
-	if err := os.WriteFile(locked, []byte(s.Sealed()), 0o600); err != nil {
-		return nil, err
+	return e, s, nil
+}
+
+// Locked holds locked predictions.
+type Locked struct {
+	File  string `json:"file"`  // the content of predictions.yaml
+	Error string `json:"error"` // reason why nothing is locked; empty if it is
+}
+
+// Lock locks the predictions of a submission, as pausenet lab predict does.
+func (h Submission) Lock() *Locked {
+	e, s, err := h.submit(false)
+	if err == nil {
+		s, err = lab.Lock(e, submissionFolder)
 	}
-	return lab.Submit(e, submissionFolder), nil
+	if err != nil {
+		return &Locked{Error: err.Error()}
+	}
+	return &Locked{File: s.Sealed()}
 }
 
 // Read returns the mistakes in the files of a submission. It runs nothing.
 func (h Submission) Read() *Checked {
 	c := &Checked{Name: h.Exercise, Controllers: []string{}, Warnings: []string{}, Mistakes: []Mistake{}}
-	s, err := h.submit()
+	_, s, err := h.submit(true)
 	if err != nil {
 		c.Error = err.Error()
 		return c
@@ -135,7 +167,7 @@ type Graded struct {
 // Grade checks a submission as the command line does. It calls tell with the progress of its runs. Cancelling the
 // context stops it without a grade.
 func (h Submission) Grade(ctx context.Context, version string, tell func(Progress)) *Graded {
-	s, err := h.submit()
+	_, s, err := h.submit(true)
 	if err != nil {
 		return &Graded{Failed: err.Error()}
 	}

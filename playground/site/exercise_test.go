@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,14 @@ func submission(t *testing.T, exercise string, right bool) session.Submission {
 	if err := trial.Write(t.Context(), e, material, folder, lab.Options{Results: t.TempDir(), Jobs: 1}); err != nil {
 		t.Fatal(err)
 	}
-	h := session.Submission{Exercise: exercise, Files: map[string]string{}}
+	h := session.Submission{Exercise: exercise, Files: map[string]string{}, Uploads: map[string][]byte{}}
+	for _, file := range slices.Concat(e.Pictures, e.Outputs) {
+		data, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Uploads[file] = data
+	}
 	for _, file := range e.Started() {
 		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
@@ -158,5 +166,46 @@ func TestExerciseController(t *testing.T) {
 	b.compare(want)
 	if got := b.Value("document.querySelectorAll('#reports option').length"); got != "2" {
 		t.Errorf("%s reports, want 2: one of each scenario", got)
+	}
+}
+
+// TestUploads checks that pictures and locked predictions are submitted, survive a reload, and are graded as outside of
+// the browser.
+func TestUploads(t *testing.T) {
+	h := submission(t, "figure", true)
+	b := open(t, "#exercise=figure")
+	b.says("Ready to check figure")
+	b.Do(chromedp.Click(chromedp.ID("lock")))
+	b.says("Nothing was locked: submission/answers.yaml has no peak")
+	for file, text := range h.Files {
+		b.write("file-"+strings.ReplaceAll(file, ".", "-"), text)
+	}
+	b.says("Ready to check figure")
+	b.Do(chromedp.Click(chromedp.ID("lock")))
+	b.says("Your predictions are locked")
+	b.Wait("document.querySelector('#lock').disabled")
+	// What is predicted afterwards does not count.
+	locked := h.Lock()
+	h.Files["answers.yaml"] = strings.Replace(h.Files["answers.yaml"], "peak:", "peak: 1KB # was", 1)
+	h.Uploads[lab.LockedFile] = []byte(locked.File)
+	b.write("file-answers-yaml", h.Files["answers.yaml"])
+	picture := filepath.Join(t.TempDir(), "any.png")
+	if err := os.WriteFile(picture, h.Uploads["queue.png"], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := graded(t, h)
+	b.Do(chromedp.Click(chromedp.ID("tab-uploads")), chromedp.SetUploadFiles(chromedp.ID("upload-queue-png"), []string{picture}))
+	b.Wait("document.querySelector('#panel-uploads img')?.naturalWidth > 0")
+	b.Reload()
+	b.says("Ready to check figure")
+	b.Wait("document.querySelector('#panel-uploads img')?.naturalWidth > 0 && document.querySelector('#lock').disabled")
+	b.run()
+	b.says(fmt.Sprintf("%v of 10 points.", want.Points))
+	b.compare(want)
+	if want.Points < 9 {
+		t.Errorf("%v points", want.Points)
+	}
+	if got := b.Text("#panel-files"); !strings.Contains(got, "submission/queue.png") || !strings.Contains(got, "submission/predictions.yaml") {
+		t.Errorf("files: %s", got)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -161,4 +162,108 @@ func TestMoment(t *testing.T) {
 	b.Wait("!document.querySelector('#tab-report').hidden && document.querySelector('#panel-watch').hidden")
 	b.Value("location.hash = '#watch=incast&t=1'")
 	b.says("The link could not be read: there is no recording of incast.")
+}
+
+// mine returns a scenario of this name.
+func mine(name string) string {
+	return "name: " + name + "\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n"
+}
+
+// TestWorks checks that texts are saved under names, opened, renamed and deleted, and that none is lost without a
+// question.
+func TestWorks(t *testing.T) {
+	b := open(t, "#scenario=incast")
+	b.says("Ready")
+	save := func(name string) {
+		t.Helper()
+		b.Value(fmt.Sprintf("(() => { document.querySelector('#works-name').value = %q; "+
+			"document.querySelector('#works-form button').click(); })()", name))
+	}
+	list := func(want ...string) {
+		t.Helper()
+		b.Wait(fmt.Sprintf("[...document.querySelectorAll('#works-list li > :first-child')].map((e) => e.textContent).sort().join() === %q",
+			strings.Join(want, ",")))
+	}
+	note := func(prefix string) {
+		t.Helper()
+		b.Wait(fmt.Sprintf("document.querySelector('#works-note').textContent.startsWith(%q)", prefix))
+	}
+	press := func(label string) {
+		t.Helper()
+		b.Do(chromedp.Click("[aria-label='" + label + "']"))
+	}
+	b.write("scenario", mine("one"))
+	b.says("Ready to run one")
+	b.Do(chromedp.Click(chromedp.ID("works-button")))
+	save("first <b>")
+	list("first <b>")
+	b.write("scenario", mine("two"))
+	b.says("Ready to run two")
+	save("first <b>")
+	note("There is another work first <b>.")
+	save("second")
+	list("first <b>", "second")
+	// Rename, to a name that is taken and to one that is free.
+	rename := func(from, to string) {
+		t.Helper()
+		press("Rename " + from)
+		b.Value(fmt.Sprintf("(() => { const f = document.querySelector('#works-list input'); f.value = %q; "+
+			"f.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' })); })()", to))
+	}
+	rename("second", "first <b>")
+	note("There is a work first <b> already.")
+	list("first <b>", "second")
+	rename("second", "__proto__")
+	list("__proto__", "first <b>")
+	press("Delete __proto__")
+	list("first <b>")
+	b.Do(chromedp.Click("#works-note .link"))
+	list("__proto__", "first <b>")
+	// They stay, and are opened; what was in the editors can be brought back.
+	b.Reload()
+	b.says("Ready to run two")
+	b.Do(chromedp.Click(chromedp.ID("works-button")))
+	list("__proto__", "first <b>")
+	b.Value("[...document.querySelectorAll('#works-list .link')].find((e) => e.textContent === 'first <b>').click()")
+	b.says("Ready to run one")
+	b.Wait("document.querySelector('#works').hidden && !document.querySelector('#restore').hidden")
+	// An exercise is saved with its files.
+	b.Value("location.hash = '#exercise=aimd'")
+	b.says("Ready to check aimd")
+	b.write("file-control-star", "def init(flow):\n    flow.rate = 1 * Gbps\n")
+	save("my aimd")
+	b.Value("location.hash = '#scenario=incast'")
+	b.says("Ready to run incast")
+	b.Value("[...document.querySelectorAll('#works-list .link')].find((e) => e.textContent === 'my aimd').click()")
+	b.says("Ready to check aimd")
+	b.Wait(strings.ReplaceAll("[...document.querySelectorAll('#panel-file-control-star div')].find((e) => e.shadowRoot)"+
+		".shadowRoot.querySelector('.cm-content').innerText.includes('1 * Gbps')", "\n", ""))
+}
+
+// TestTabs checks that of two tabs of a browser none replaces the other's text, that the second says so, and that its
+// text survives a reload and can be saved.
+func TestTabs(t *testing.T) {
+	b := open(t, "#scenario=incast")
+	b.says("Ready")
+	b.write("scenario", mine("one"))
+	b.says("Ready to run one")
+	server, err := served()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &tab{b.Another(server.URL+"/", "")}
+	other.says("Ready to run one")
+	other.Wait("document.querySelector('#apart').hidden") // it has written nothing
+	other.write("scenario", mine("two"))
+	other.says("Ready to run two")
+	other.Wait("!document.querySelector('#apart').hidden")
+	other.Reload()
+	other.says("Ready to run two")
+	other.Wait("!document.querySelector('#apart').hidden")
+	b.Reload()
+	b.says("Ready to run one")
+	b.Wait("document.querySelector('#apart').hidden")
+	other.Do(chromedp.Click(chromedp.ID("apart-save")))
+	other.Value("(() => { document.querySelector('#works-name').value = 'copy'; document.querySelector('#works-form button').click(); })()")
+	b.Wait("document.querySelector('#works-list').textContent.startsWith('copy')")
 }

@@ -65,7 +65,18 @@ func Open(t *testing.T, address, page string, width, height int) *Tab {
 		chromedp.Flag("disable-features", "Translate,IsolateSandboxedIframes"))
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	return open(ctx, t, address, page)
+}
+
+// Another opens a page below an address in another tab of the same browser.
+func (b *Tab) Another(address, page string) *Tab {
+	b.Helper()
+	return open(b.ctx, b.T, address, page)
+}
+
+func open(ctx context.Context, t *testing.T, address, page string) *Tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	b := &Tab{T: t, ctx: ctx}
 	note := func(format string, args ...any) { b.bad = append(b.bad, fmt.Sprintf(format, args...)) }

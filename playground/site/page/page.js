@@ -8,6 +8,7 @@ import { element, flows, summary } from "./results.js";
 import { Simulator } from "./simulator.js";
 import { Vary } from "./vary.js";
 import { $, bars, choose, intoView, read, say, select } from "./view.js";
+import { Drafts, Works } from "./works.js";
 
 const first = "incast"; // what one sees who comes without a link
 const draft = "pausenet-playground"; // where the browser keeps what one has written
@@ -36,7 +37,7 @@ const controller = editor($("controller"), {
 });
 let exercise = null; // the one that is chosen
 const files = new Files($("file-tabs"), $("problems"), help, changed);
-const lab = () => exercise ? { exercise: exercise.name, files: files.text } : { scenario: scenario.text, controller: controller.text };
+const lab = () => exercise ? { exercise: exercise.name, files: files.text, uploads: files.uploads } : { scenario: scenario.text, controller: controller.text };
 // load puts other texts into the editors. Those of one's own that are there can be brought back.
 let replaced = null;
 const own = () => !exercise && scenario.text.trim() && (!examples.scenarios.some((e) => e.text === scenario.text) || controller.text.trim() && !examples.controllers.some((e) => e.text === controller.text));
@@ -51,27 +52,19 @@ const load = (l) => {
 	select("tab-scenario");
 	check();
 };
+const drafts = new Drafts(() => { $("apart").hidden = false; });
 const keep = () => {
-	try {
-		localStorage.setItem(draft, JSON.stringify(lab()));
-		if (exercise) localStorage.setItem(`${draft}-${exercise.name}`, JSON.stringify(lab()));
-	} catch { /* a browser that keeps nothing */ }
-};
-const kept = (key) => {
-	try {
-		return JSON.parse(localStorage.getItem(key));
-	} catch {
-		return null;
-	}
+	drafts.write(draft, lab());
+	if (exercise) drafts.write(`${draft}-${exercise.name}`, lab());
 };
 
 // enter begins with an exercise: with what is written in its files, by name, or else with what was written here last.
-const enter = (name, written = kept(`${draft}-${name}`)?.files) => {
+const enter = (name, { files: written, uploads } = drafts.read(`${draft}-${name}`) ?? {}) => {
 	const e = examples.exercises.find((e) => e.name === name);
 	if (!e) return false;
 	exercise = e;
 	home(false);
-	files.show(e, Object(written));
+	files.show(e, Object(written), Object(uploads));
 	mode();
 	$("panel-task").replaceChildren(...task(e));
 	select(files.place(files.names[0])[1]);
@@ -94,6 +87,7 @@ const mode = () => {
 	for (const id of ["examples-field", "tab-scenario", "tab-controller", "tab-summary", "tab-watch", "tab-flows"]) $(id).hidden = exercise !== null;
 	for (const id of ["panel-scenario", "panel-controller", "panel-summary", "panel-watch", "panel-flows"]) $(id).hidden ||= exercise !== null;
 	for (const id of ["tab-task", "anew"]) $(id).hidden = exercise === null;
+	lockable();
 	$("result-tabs").hidden = exercise === null;
 	$("tab-grade").hidden = true;
 	for (const id of ["tab-report", "tab-files"]) $(id).hidden = exercise !== null;
@@ -103,6 +97,25 @@ const mode = () => {
 	$("summary").replaceChildren();
 	$("intro").hidden = false;
 	$("about").hidden = true;
+};
+
+// Predictions, once locked, are a file of the submission.
+const locked = "predictions.yaml";
+const lockable = () => {
+	$("lock").hidden = !exercise?.predicts;
+	$("lock").disabled = locked in files.uploads;
+	$("lock").textContent = $("lock").disabled ? "Predictions are locked" : "Lock predictions";
+};
+const lock = async () => {
+	if (!ready || running) return;
+	const asked = exercise, { file, error } = await simulator.call("lock", lab());
+	if (exercise !== asked) return;
+	if (error) return say(`Nothing was locked: ${error}`, "bad");
+	files.uploads[locked] = btoa(file);
+	lockable();
+	keep();
+	await check();
+	say("Your predictions are locked, and count as they are now.");
 };
 
 // problems lists the mistakes and warnings below the editor, and marks those that have a place.
@@ -349,6 +362,22 @@ const download = async (path) => {
 };
 
 const vary = new Vary(scenario, () => run());
+const works = new Works({ form: $("works-form"), name: $("works-name"), list: $("works-list"), note: $("works-note") }, lab, (work, name) => {
+	if (work.exercise) enter(work.exercise, work);
+	else {
+		load(work);
+		$("examples").value = $("controllers").value = "";
+	}
+	works.name.value = name;
+	history.replaceState(null, "", location.pathname);
+	keep();
+	showWorks(false);
+});
+const showWorks = (on) => {
+	$("works").hidden = !on;
+	$("works-button").setAttribute("aria-expanded", String(on));
+	if (on) works.name.focus();
+};
 
 // Buttons and keys.
 $("restore").addEventListener("click", () => {
@@ -359,6 +388,9 @@ $("restore").addEventListener("click", () => {
 	history.replaceState(null, "", location.pathname);
 	keep();
 });
+$("works-button").addEventListener("click", () => showWorks($("works").hidden));
+$("apart-save").addEventListener("click", () => showWorks(true));
+$("lock").addEventListener("click", lock);
 $("run").addEventListener("click", run);
 $("stop").addEventListener("click", stop);
 $("quick").addEventListener("change", check);
@@ -372,7 +404,7 @@ $("share").addEventListener("click", async () => {
 	const name = exercise ? "" : $("examples").value;
 	const recorded = document.body.classList.contains("watching") && !controller.text && examples.scenarios.find((e) => e.name === name)?.recordings;
 	if (recorded) history.replaceState(null, "", `#watch=${encodeURIComponent(name)}&${$("watch").contentWindow.location.hash.slice(1)}`);
-	else history.replaceState(null, "", name && !controller.text ? `#scenario=${encodeURIComponent(name)}` : await encode(lab()));
+	else history.replaceState(null, "", name && !controller.text ? `#scenario=${encodeURIComponent(name)}` : await encode({ ...lab(), uploads: undefined }));
 	const done = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
 	$("share").textContent = done ? "Link copied" : "Link is in the address bar";
 	setTimeout(() => { $("share").textContent = "Copy link"; }, 2500);
@@ -456,7 +488,7 @@ const follow = async () => {
 		if (said?.scenario !== undefined) load(said);
 		else if (!said) return false;
 		else if (said.exercise) {
-			if (!enter(said.exercise, said.files)) throw new Error(`there is no exercise ${said.exercise}`);
+			if (!enter(said.exercise, said.files ? said : undefined)) throw new Error(`there is no exercise ${said.exercise}`);
 		}
 		else if (said.watch) {
 			const e = examples.scenarios.find((e) => e.name === said.watch && e.recordings);
@@ -475,13 +507,14 @@ addEventListener("hashchange", async () => {
 	if (trouble) say(trouble, "bad");
 });
 if (!await follow()) {
-	const l = kept(draft);
+	const l = drafts.read(draft);
 	if (typeof l?.scenario === "string" && l.scenario.trim()) load(l);
 	else if (typeof l?.exercise !== "string" || !enter(l.exercise)) {
 		example(first);
 		home(!trouble);
 	}
 }
+$("apart").hidden = !drafts.apart;
 document.body.classList.remove("loading");
 await begin(false);
 if (trouble) say(trouble, "bad");

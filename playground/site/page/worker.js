@@ -33,7 +33,7 @@ const start = async (module) => {
 };
 
 const request = ({ scenario, controller, quick }) => JSON.stringify({ scenario, controller, quick });
-const submission = ({ exercise, files }) => JSON.stringify({ exercise, files });
+const submission = ({ exercise, files, uploads }) => JSON.stringify({ exercise, files, uploads });
 
 // taken returns a call's answer. A bug of the program becomes an error; its stack goes to the console.
 const taken = (text) => {
@@ -59,6 +59,7 @@ const calls = {
 	check: (m) => taken(pausenet.check(request(m))),
 	run: (m) => runs(m.id, (tell) => pausenet.run(request(m), tell)),
 	readSubmission: (m) => taken(pausenet.read(submission(m))),
+	lock: (m) => taken(pausenet.lock(submission(m))),
 	grade: (m) => runs(m.id, (tell) => pausenet.grade(submission(m), tell)),
 	watch({ folder }) {
 		const { file, error } = taken(pausenet.watch(JSON.stringify(folder)));
