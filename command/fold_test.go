@@ -44,3 +44,18 @@ func TestFolded(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// TestParagraphs checks that lines of paragraphs and items are joined, and no others.
+func TestParagraphs(t *testing.T) {
+	for text, want := range map[string]string{
+		"# Head\nA line\nand another.\n\nNext":       "# Head\nA line and another.\n\nNext",
+		"1. an item\n   goes on\n2. next\n- a\n  b":  "1. an item goes on\n2. next\n- a b",
+		"| a |\n|---|\n| b |\nafter\nit":             "| a |\n|---|\n| b |\nafter it",
+		"3. run\n\n   ```\n   a\n   b\n   ```\nx\ny": "3. run\n\n   ```\n   a\n   b\n   ```\nx y",
+		"text\n```\na\n```":                          "text\n```\na\n```",
+	} {
+		if got := paragraphs(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

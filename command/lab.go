@@ -118,7 +118,7 @@ your parameters.`,
 			}
 			w := people(c.OutOrStdout())
 			fmt.Fprintf(w, "%s\n\n%d minutes, %v points. Files to hand in: %s. A check takes about %v.\n\n",
-				strings.TrimSpace(text), e.Minutes, e.Total(), strings.Join(e.Submitted(), ", "), e.CheckTime)
+				paragraphs(strings.TrimSpace(text)), e.Minutes, e.Total(), strings.Join(e.Submitted(), ", "), e.CheckTime)
 			for i := range e.Checks {
 				required, with := e.Requirement(&e.Checks[i])
 				fmt.Fprintf(w, "  %4v  %s\n        %s\n", e.Checks[i].Points, e.Checks[i].Title, required)
