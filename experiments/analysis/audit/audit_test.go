@@ -38,7 +38,7 @@ func TestBroken(t *testing.T) {
 		testBroken(t, letter, broken)
 	}
 	for i := range Rules {
-		if !broken[Rules[i].ID] {
+		if !broken[Rules[i].ID] && Rules[i].ID != "unread" { // TestUnread has it
 			t.Errorf("no fault breaks rule %s", Rules[i].ID)
 		}
 	}

@@ -38,6 +38,7 @@ type Switch struct {
 	// Stated is true if the file lists all ports with PFC, so that PFC is off on a port that is not listed.
 	Stated  bool
 	Missing []Missing
+	Unread  []Place // statements about classes, PFC or buffers that no reader understands
 	Place   Place
 	device  string // the name by its files
 	// words replaces SONiC's names of settings in messages; nil: none.

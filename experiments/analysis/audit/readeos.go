@@ -112,11 +112,13 @@ func (e *eos) global(l eosLine) error {
 		e.allOff = l.node
 	case l.is("priority-flow-control", "pause", "watchdog"):
 		return e.readWatchdog(&e.watchdog, l)
+	case l.is("dcbx", "application"):
+		e.unread(l)
 	case l.is("qos", "map", "dscp"), l.is("qos", "map", "traffic-class"):
 		from, to, found := strings.Cut(strings.Join(l.words[3:], " "), " to ")
 		target := strings.Fields(to)
-		if !found || len(target) < 2 {
-			return nil // a named map
+		if !found || len(target) < 2 || target[1] == "name" {
+			return nil // a named map, which counts where a port names it
 		}
 		into, most := e.dscp[:], mostTC
 		if l.words[2] == "traffic-class" {
@@ -183,7 +185,8 @@ func (e *eos) port(name string, n *node) error {
 	p := e.s.plainPort(name, n)
 	p.DSCP, p.TCToQueue = e.dscp, e.queue
 	copy(p.PFCQueue[:], e.queue[:]) // PAUSE of a priority stops the queue of its traffic class
-	on, noDrop, trust, policy := false, Priorities(0), "", false
+	on, noDrop, trust := false, Priorities(0), ""
+	policy, mapped := eosLine{}, false
 	routed, access := false, false
 	w := e.watchdog
 	watching := w.Detect >= 0
@@ -210,8 +213,13 @@ func (e *eos) port(name string, n *node) error {
 				trust = "none"
 			}
 			p.Places["dscp"] = l.place()
-		case l.is("service-policy", "type", "qos", "input"), l.is("qos", "map", "dscp"):
-			policy = true
+		case l.is("service-policy", "type", "qos", "input"):
+			policy = l
+		case l.is("qos", "map", "dscp"):
+			mapped = true
+			e.unread(l)
+		case l.is("dcbx", "mode") && !l.is("dcbx", "mode", "none"):
+			e.unread(l) // a neighbour may take PFC's priorities from this switch
 		case l.is("priority-flow-control", "pause", "watchdog"), l.is("no", "priority-flow-control", "pause", "watchdog"):
 			if watching = l.words[0] != "no"; watching {
 				err = e.readWatchdog(&w, l)
@@ -237,11 +245,105 @@ func (e *eos) port(name string, n *node) error {
 	p.QoS = p.QoS || noDrop != 0
 	// By default a routed port trusts DSCP, and a switched port CoS. Frames on a trunk may have tags with a CoS.
 	byDSCP := trust == "dscp" || trust == "" && routed
-	p.Trusted = byDSCP || policy || !routed && !access
-	p.Unmapped = policy || !byDSCP
+	if policy.node != nil {
+		before := len(e.s.Unread) + len(e.s.Missing)
+		all, err := e.policy(p, policy)
+		if err != nil {
+			return err
+		}
+		mapped = mapped || !all && !byDSCP || len(e.s.Unread)+len(e.s.Missing) > before
+		byDSCP = byDSCP || all
+		p.Places["dscp"] = policy.place()
+	}
+	p.Trusted = byDSCP || mapped || !routed && !access
+	p.Unmapped = mapped || !byDSCP
 	if watching && p.PFC != 0 {
 		w.Place = cmp.Or(w.Place, n.place())
 		p.Watchdog = &w
+	}
+	return nil
+}
+
+// unread records a line that is not read.
+func (e *eos) unread(l eosLine) { e.s.Unread = append(e.s.Unread, l.place()) }
+
+// policy sets the traffic classes of DSCPs by the policy map that a line of a port names: the first class that matches
+// decides. all reports whether the policy has a class for every DSCP. What is not read leaves the classes unknown.
+func (e *eos) policy(p *Port, l eosLine) (all bool, err error) {
+	name := l.words[len(l.words)-1]
+	at := e.named("policy-map", name)
+	if at == nil {
+		e.s.Missing = append(e.s.Missing, Missing{l.place(), "policy-map", name})
+		return false, nil
+	}
+	var decided [64]bool
+	for _, n := range at.below {
+		class := eosLine{n, strings.Fields(n.word)}
+		if !class.is("class") || len(class.words) < 2 {
+			continue
+		}
+		matched, err := e.matched(class)
+		if err != nil {
+			return false, err
+		}
+		tc := -1
+		for _, n := range n.below {
+			if set := (eosLine{n, strings.Fields(n.word)}); set.is("set", "traffic-class") {
+				v, err := strconv.Atoi(set.words[len(set.words)-1])
+				if err != nil || v < 0 || v > 7 {
+					return false, set.errorf("%q is not a traffic class from 0 to 7", set.words[len(set.words)-1])
+				}
+				tc = v
+			}
+		}
+		for _, d := range matched {
+			if !decided[d] && tc >= 0 {
+				p.DSCP[d] = tc
+			}
+			decided[d] = true
+		}
+		all = all || tc >= 0 && len(matched) == len(decided)
+	}
+	return all, nil
+}
+
+// matched returns the DSCPs of a class of a policy map; none if its class map is absent or not read.
+func (e *eos) matched(class eosLine) (all []int, err error) {
+	name := class.words[len(class.words)-1]
+	if name == "class-default" {
+		return class.spans("0-63", 63)
+	}
+	at := e.named("class-map", name)
+	if at == nil {
+		e.s.Missing = append(e.s.Missing, Missing{class.place(), "class-map", name})
+	}
+	for _, n := range at.children() {
+		l := eosLine{n, strings.Fields(n.word)}
+		if !l.is("match", "dscp") || len(l.words) < 3 {
+			e.unread(l)
+			continue
+		}
+		for _, word := range l.words[2:] {
+			if d, named := dscpNames[strings.ToUpper(word)]; named {
+				all = append(all, d)
+				continue
+			}
+			some, err := l.spans(word, 63)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
+	}
+	return all, nil
+}
+
+// named returns the class map or policy map with a name.
+func (e *eos) named(what, name string) *node {
+	for _, n := range e.root.below {
+		if words := strings.Fields(n.word); words[0] == what && words[len(words)-1] == name && len(words) > 1 {
+			return n
+		}
 	}
 	return nil
 }

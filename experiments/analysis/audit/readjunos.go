@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,13 +44,10 @@ type junosClass struct {
 	at              *node
 }
 
-// readJunos reads the configuration of a Juniper switch (Juniper, Traffic Management User Guide, QFX Series). Groups that
-// apply-groups names at the top are added; their wildcards are not.
+// readJunos reads the configuration of a Juniper switch (Juniper, Traffic Management User Guide, QFX Series).
 func (s *Switch) readJunos(root *node) error {
-	for _, name := range root.child("apply-groups").children() {
-		if err := root.merge(root.get("groups", name.word), 0); err != nil {
-			return err
-		}
+	if err := s.inherit(root, nil); err != nil {
+		return err
 	}
 	s.words = junosWords
 	s.Name = cmp.Or(root.value("system", "host-name"), s.Name)
@@ -58,6 +56,11 @@ func (s *Switch) readJunos(root *node) error {
 		return err
 	}
 	interfaces := root.child("interfaces")
+	for _, n := range interfaces.children() {
+		if strings.HasPrefix(n.word, "interface-range") {
+			s.Unread = append(s.Unread, n.place())
+		}
+	}
 	names := map[string]bool{}
 	for _, list := range []*node{interfaces, j.cos.child("interfaces")} {
 		for _, n := range list.children() {
@@ -74,14 +77,80 @@ func (s *Switch) readJunos(root *node) error {
 	return nil
 }
 
-// merge adds the statements of another node to n.
+// inherit adds the statements of the groups that apply-groups names, at each level of a configuration (Junos OS CLI User
+// Guide, Configuration Groups). path holds the nodes from the root to at.
+func (s *Switch) inherit(root *node, path []*node) error {
+	at := root
+	if len(path) > 0 {
+		at = path[len(path)-1]
+	}
+	if len(path) > mostNested {
+		return at.errorf("nested deeper than %d levels", mostNested)
+	}
+	if except := at.child("apply-groups-except"); except != nil {
+		s.Unread = append(s.Unread, except.place())
+	}
+	for _, name := range at.child("apply-groups").children() {
+		groups := []*node{root.get("groups", name.word)}
+		for _, of := range path {
+			var below []*node
+			for _, g := range groups {
+				for _, n := range g.children() {
+					if n.word == of.word || n.matches(of.word) {
+						below = append(below, n)
+					}
+				}
+			}
+			groups = below
+		}
+		for _, g := range groups {
+			if err := at.merge(g, 0); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range slices.Clone(at.below) {
+		if len(path) > 0 || n.word != "groups" {
+			if err := s.inherit(root, append(slices.Clip(path), n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// matches reports whether a wildcard of a group, such as <et-*>, matches a word.
+func (n *node) matches(word string) bool {
+	pattern, found := strings.CutPrefix(n.word, "<")
+	if !found || !strings.HasSuffix(pattern, ">") {
+		return false
+	}
+	plain := strings.NewReplacer("/", ".")
+	match, err := path.Match(plain.Replace(strings.TrimSuffix(pattern, ">")), plain.Replace(word))
+	return err == nil && match
+}
+
+// merge adds the statements of a group to n: those below a wildcard to each statement that it matches. A setting that n
+// has keeps its own value, which comes first.
 func (n *node) merge(from *node, depth int) error {
 	if depth > mostNested {
 		return from.errorf("nested deeper than %d levels", mostNested)
 	}
 	for _, of := range from.children() {
-		if err := n.add(of.word, of.file, of.line).merge(of, depth+1); err != nil {
-			return err
+		into := []*node{}
+		if strings.HasPrefix(of.word, "<") {
+			for _, each := range n.below {
+				if of.matches(each.word) {
+					into = append(into, each)
+				}
+			}
+		} else {
+			into = append(into, n.add(of.word, of.file, of.line))
+		}
+		for _, each := range into {
+			if err := each.merge(of, depth+1); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -60,6 +60,11 @@ func (s *Switch) readNVUE(root *node) error {
 			}
 		}
 	}
+	for _, name := range []string{"traffic-pool", "advance-buffer-config"} {
+		if at := u.qos.child(name); at != nil {
+			s.Unread = append(s.Unread, at.place())
+		}
+	}
 	for _, n := range set.child("interface").children() {
 		names, err := portNames(n.word)
 		if err != nil {

@@ -107,6 +107,16 @@ func checkThresholds(a *auditor) {
 	}
 }
 
+// checkUnread reports statements that may change what other rules find, and that no reader understands.
+func checkUnread(a *auditor) {
+	for _, s := range a.fabric.Switches {
+		for _, at := range s.Unread {
+			a.at(at, nil, "%s is not read", at.Key).because("other rules ignore the statement").
+				remedy("check by hand what it changes, or leave it out of the audited file")
+		}
+	}
+}
+
 // checkReferences reports references to rows that do not exist.
 func checkReferences(a *auditor) {
 	for _, s := range a.fabric.Switches {

@@ -42,6 +42,7 @@ var Rules = []Rule{
 	{"cable", Warning, "both ends agree on the length of a cable", "IEEE 802.1Qbb-2011, annex O", checkCable},
 	{"ecmp", Warning, "tiers of switches hash with different seeds", "RFC 2992; SONiC, switch.json.j2", checkECMP},
 	{"reference", Error, "rows that others name exist", "SONiC Configuration.md", checkReferences},
+	{"unread", Note, "each statement about classes, PFC and buffers is read", "docs/audit.md", checkUnread},
 	{"topology", Warning, "the scheduler's topology agrees with the cables", "Slurm, topology.conf(5)", checkTree},
 	{"port", Warning, "cables lead to ports that exist and are up", "IEEE 802.1AB-2016", checkPorts},
 }
