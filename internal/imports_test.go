@@ -165,6 +165,7 @@ var mayImport = map[string][]string{
 	"experiments/analysis/diagnose": {
 		"experiments/analysis/resimulate", "experiments/analysis/expect", "experiments/counters", "experiments/scenario",
 		"experiments/runner", "experiments/measure", "topologies", "hostagent", "switchagent", "orchestrator/engine",
+		"orchestrator/engine/paths",
 	},
 	"experiments/analysis/resimulate": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "topologies", "orchestrator/engine",

@@ -254,6 +254,15 @@ func (p *Port) put(at *uint64, value uint64) {
 	*at, p.read[at] = value, true
 }
 
+// Bytes returns the bytes that a port has received or sent with a priority, and whether a dump has them.
+func (p *Port) Bytes(priority int, received bool) (bytes uint64, known bool) {
+	at := &p.Class[priority].TxBytes
+	if received {
+		at = &p.Class[priority].RxBytes
+	}
+	return *at, p.read == nil || p.read[at]
+}
+
 // Value represents one counter of a port, by its name in ethtool or COUNTERS_DB. Times are in nanoseconds.
 type Value struct {
 	Name  string

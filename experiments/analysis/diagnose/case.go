@@ -35,6 +35,11 @@ type Case struct {
 	lossy    uint8       // priority of data with a wrong DSCP
 	pairs    []pair      // ports of the dumps
 	noise    []float64   // of each counter of the pairs, as a difference (measureNoise)
+	control  uint8       // priority of ACKs and CNPs
+	fit      *fit        // paths of the flows; nil: each run's seed chooses
+	// payload that perftest sent between two hosts
+	tested map[[2]topologies.NodeID]float64
+	idle   map[string]float64 // links without frames, and the probability of that by chance
 }
 
 // Source names the origin of a case's traffic.
@@ -94,6 +99,7 @@ func NewCase(file string, text []byte, d *Dumps, window vtime.Time) (*Case, Sour
 		return nil, "", err
 	}
 	c.settle(s)
+	c.tested = d.tested(c.plan)
 	c.pairs, err = d.places(c.plan)
 	return c, source, err
 }
@@ -182,7 +188,7 @@ func (c *Case) listFlows(document map[string]any) {
 // has by default if frames may be lost.
 func (c *Case) settle(s *scenario.Scenario) {
 	c.window = s.Duration
-	c.plan, c.lossless = s.Topology, s.Host.DataPriority
+	c.plan, c.lossless, c.control = s.Topology, s.Host.DataPriority, s.Host.ControlPriority
 	c.lossy = uint8(bits.TrailingZeros8(^(1<<c.lossless | 1<<s.Host.ControlPriority)))
 	c.xoff = s.Switch.PFC.XOFF
 	if c.xoff <= 0 {
@@ -210,6 +216,7 @@ type result struct {
 	// payload that arrived, by flow
 	delivered []int64
 	summary   *measure.Summary
+	setup     *scenario.Setup
 }
 
 // run runs the case under a fault on one processor.
@@ -225,7 +232,10 @@ func (c *Case) run(ctx context.Context, f *Fault, seed uint64) (*result, error) 
 	}
 	var setup *scenario.Setup
 	o.Observers = append(o.Observers, func(u *scenario.Setup) (*runner.Observer, error) {
-		setup = u
+		setup, r.setup = u, u
+		if c.fit != nil {
+			c.fit.apply(u, f, f.seed)
+		}
 		own := &runner.Observer{}
 		own.Start = func(o *runner.Observed) error {
 			own.End = func() {

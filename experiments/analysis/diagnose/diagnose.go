@@ -45,7 +45,7 @@ type Diagnosis struct {
 }
 
 // penalty is added to the distance of every fault: no fault is the simplest explanation.
-const penalty = 0.02
+const penalty = 0.06
 
 // refined limits the places at which further values of a fault are tried.
 const refined = 6
@@ -57,7 +57,9 @@ func (c *Case) Diagnose(ctx context.Context, source Source, o Options) (*Diagnos
 	var faults []*Fault
 	for i := range kinds {
 		for _, at := range kinds[i].places(c) {
-			faults = append(faults, c.fault(&kinds[i], at, kinds[i].values[0]))
+			if f := c.fault(&kinds[i], at, c.firstValue(&kinds[i], at)); !c.ruledOut(f) {
+				faults = append(faults, f)
+			}
 		}
 	}
 	s := &search{c: c, o: o, seen: map[string]bool{}}
@@ -68,10 +70,13 @@ func (c *Case) Diagnose(ctx context.Context, source Source, o Options) (*Diagnos
 		return nil, err
 	}
 	// Other values at the nearest places, then values between the best of them and its neighbours, then other seeds.
-	for _, next := range []func(f *Fault) []*Fault{s.otherValues, s.valuesBetween, s.otherSeeds} {
+	for _, step := range []struct {
+		next func(f *Fault) []*Fault
+		each int // places of each kind
+	}{{s.otherValues, 3}, {s.valuesBetween, 2}, {s.otherSeeds, 1}} {
 		var more []*Fault
-		for _, t := range s.nearest() {
-			more = append(more, next(t.fault)...)
+		for _, t := range s.nearest(step.each) {
+			more = append(more, step.next(t.fault)...)
 		}
 		if err := s.try(ctx, more); err != nil {
 			return nil, err
@@ -81,14 +86,14 @@ func (c *Case) Diagnose(ctx context.Context, source Source, o Options) (*Diagnos
 }
 
 // seeds counts the runs of the healthy fabric that tell how much each counter depends on chance.
-const seeds = 4
+const seeds = 16
 
 // otherValues returns a fault with the other usual values.
 func (s *search) otherValues(f *Fault) (more []*Fault) {
 	if f.kind == nil {
 		return nil
 	}
-	for _, value := range f.kind.values[1:] {
+	for _, value := range f.kind.values {
 		more = append(more, s.c.fault(f.kind, f.Place, value))
 	}
 	return more
@@ -99,7 +104,7 @@ func (s *search) valuesBetween(f *Fault) (more []*Fault) {
 	if f.kind == nil || len(f.kind.values) == 1 {
 		return nil
 	}
-	values := slices.Sorted(slices.Values(f.kind.values))
+	values := slices.Compact(slices.Sorted(slices.Values(append(slices.Clip(f.kind.values), f.value))))
 	i := slices.Index(values, f.value)
 	for _, k := range []int{i - 1, i + 1} {
 		if i >= 0 && k >= 0 && k < len(values) {
@@ -122,14 +127,15 @@ func (s *search) otherSeeds(f *Fault) (more []*Fault) {
 // otherSeeds counts the other seeds under which the nearest explanations run.
 const otherSeeds = 3
 
-// nearest returns the nearest trial of each of the refined nearest places, and of the nearest place of each kind: its
+// nearest returns the nearest trial of each of the refined nearest places, and of some nearest places of each kind: its
 // usual value may be far from the real one.
-func (s *search) nearest() (best []*trial) {
+func (s *search) nearest(each int) (best []*trial) {
 	had := map[string]bool{}
-	ofKind := map[*kind]bool{}
+	ofKind := map[*kind]int{}
 	for _, t := range s.ranked() {
-		if place := t.fault.place(); !had[place] && (len(best) < refined || !ofKind[t.fault.kind]) {
-			had[place], ofKind[t.fault.kind] = true, true
+		if place := t.fault.place(); !had[place] && (len(best) < refined || ofKind[t.fault.kind] < each) {
+			had[place] = true
+			ofKind[t.fault.kind]++
 			best = append(best, t)
 		}
 	}
@@ -144,6 +150,13 @@ func (s *search) calibrate(ctx context.Context, healthy *Fault) error {
 		other.seed = noiseSeed + i
 		all = append(all, &other)
 	}
+	// The paths follow from the bytes of the dumps and the flows' bytes in runs with other paths.
+	s.c.fit, s.c.idle = nil, nil
+	results, err := s.results(ctx, all[:1+otherSeeds])
+	if err != nil {
+		return err
+	}
+	s.c.locate(results)
 	if err := s.try(ctx, all); err != nil {
 		return err
 	}
@@ -168,6 +181,7 @@ type search struct {
 type trial struct {
 	fault    *Fault
 	fabrics  []*counters.Fabric
+	rated    int // fabrics in the distance
 	distance float64
 }
 
@@ -176,6 +190,7 @@ func (s *search) rate(t *trial) {
 	if _, t.distance = s.c.compare(t.fabrics...); t.fault.kind != nil {
 		t.distance += penalty
 	}
+	t.distance, t.rated = math.Sqrt(t.distance*t.distance+s.c.surprise(t.fault)), len(t.fabrics)
 }
 
 // try runs faults that have not run. Those that differ only in their seeds share a trial.
@@ -185,7 +200,29 @@ func (s *search) try(ctx context.Context, faults []*Fault) error {
 		s.seen[f.key()] = true
 		return seen
 	})
-	fabrics, errs := make([]*counters.Fabric, len(faults)), make([]error, len(faults))
+	results, err := s.results(ctx, faults)
+	if err != nil {
+		return err
+	}
+	for i, f := range faults {
+		at := slices.IndexFunc(s.tried, func(t *trial) bool { return t.fault.place() == f.place() && t.fault.Value == f.Value })
+		if at < 0 {
+			at = len(s.tried)
+			s.tried = append(s.tried, &trial{fault: f})
+		}
+		s.tried[at].fabrics = append(s.tried[at].fabrics, results[i].fabric)
+	}
+	for _, t := range s.tried {
+		if t.rated < len(t.fabrics) {
+			s.rate(t)
+		}
+	}
+	return nil
+}
+
+// results runs faults.
+func (s *search) results(ctx context.Context, faults []*Fault) ([]*result, error) {
+	results, errs := make([]*result, len(faults)), make([]error, len(faults))
 	done := 0
 	var mutex sync.Mutex
 	s.parallel(len(faults), func(i int) {
@@ -193,7 +230,7 @@ func (s *search) try(ctx context.Context, faults []*Fault) error {
 		if errs[i] = err; err != nil {
 			return
 		}
-		fabrics[i] = r.fabric
+		results[i] = r
 		mutex.Lock()
 		defer mutex.Unlock()
 		if done++; s.o.Progress != nil {
@@ -201,19 +238,10 @@ func (s *search) try(ctx context.Context, faults []*Fault) error {
 		}
 	})
 	if err := errors.Join(ctx.Err(), errors.Join(errs...)); err != nil {
-		return err
+		return nil, err
 	}
 	s.runs += len(faults)
-	for i, f := range faults {
-		at := slices.IndexFunc(s.tried, func(t *trial) bool { return t.fault.place() == f.place() && t.fault.Value == f.Value })
-		if at < 0 {
-			at = len(s.tried)
-			s.tried = append(s.tried, &trial{fault: f})
-		}
-		s.tried[at].fabrics = append(s.tried[at].fabrics, fabrics[i])
-		s.rate(s.tried[at])
-	}
-	return nil
+	return results, nil
 }
 
 // parallel calls f with 0 to n-1, several at a time.

@@ -67,8 +67,8 @@ func TestDistance(t *testing.T) {
 	if _, got := c.compare(run(13, 0)); got > 1e-6 {
 		t.Errorf("with noise: got %g, want 0", got)
 	}
-	if _, got := c.compare(run(1, 0)); math.Abs(got-math.Sqrt(1-1.0/9)) > 1e-9 {
-		t.Errorf("with noise: got %g, want sqrt(8/9)", got)
+	if _, got := c.compare(run(1, 0)); math.Abs(got-2.0/3) > 1e-9 {
+		t.Errorf("with noise: got %g, want 2/3", got)
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *Case) compare(runs ...*counters.Fabric) (all []compared, distance float
 			}
 			d := difference(a, b, floor)
 			if number <= len(c.noise) {
-				d = math.Sqrt(max(0, d*d-c.noise[number-1]*c.noise[number-1]))
+				d = max(0, d-c.noise[number-1])
 			}
 			sum[g], count[g] = sum[g]+d*d, count[g]+1
 			all = append(all, compared{p.node.Name, p.given.Name, v.Name, g, a, b, d})

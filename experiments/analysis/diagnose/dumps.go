@@ -131,6 +131,20 @@ func (d *Dumps) tests(plan *topologies.Plan, seconds float64) (all []traffic, er
 	return all, nil
 }
 
+// tested returns the payload that perftest's clients sent, by the two hosts.
+func (d *Dumps) tested(plan *topologies.Plan) map[[2]topologies.NodeID]float64 {
+	all := map[[2]topologies.NodeID]float64{}
+	for i := range d.Tests {
+		t := &d.Tests[i]
+		from := slices.IndexFunc(plan.Nodes, func(n topologies.Node) bool { return n.Name == t.Host })
+		to := slices.IndexFunc(plan.Nodes, func(n topologies.Node) bool { return n.Addr == t.Remote && t.Remote.IsValid() })
+		if from >= 0 && to >= 0 {
+			all[[2]topologies.NodeID{topologies.NodeID(from), topologies.NodeID(to)}] += float64(t.Bytes * t.Iterations)
+		}
+	}
+	return all
+}
+
 // collectives returns the workloads of the logs of nccl-tests: the operations of each row, one after the other, as many
 // as the log says, or as fit into the time at most.
 func (d *Dumps) collectives(plan *topologies.Plan, seconds float64) (workloads []any, ranks []string, err error) {
