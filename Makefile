@@ -45,6 +45,10 @@ $(VERBS)/librdmacm.so.1: $(VERBS_C) $(VERBS)/libibverbs.so.1
 run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html
 	bin/pausenet run dcon-burst
 
+.PHONY: demo
+demo: build ## show on a fabric in the kernel where namespaces, veth pairs and TC programs are, and run an incast (root, 3 s)
+	$(if $(filter 0,$(shell id -u)),,$(SUDO)) bin/pausenet up incast --cc none --plane kernel --slowdown 500 --name demo --netns-names <examples/demo
+
 # Packages that take longest, longest first: one that starts last keeps a single processor busy.
 SLOW_PACKAGES = $(addprefix ./,command experiments/runner experiments/lab playground/site experiments/observe experiments/live \
 	experiments/train orchestrator/wallclock orchestrator/engine experiments/sweep/cluster test/fingerprints internal/planefuzz ebpf \

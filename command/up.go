@@ -22,6 +22,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -238,9 +239,9 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 // describeUp prints a summary of the new fabric.
 func describeUp(out io.Writer, f *live.Fabric) {
 	plan := f.Plan
-	fmt.Fprintf(out, "%s: %d hosts, %d switches, %d links, up in %v; %s\n", f.Made.Scenario.Name, len(plan.Hosts),
-		len(plan.Switch),
-		len(plan.Links), f.BringUp.Round(10*time.Millisecond), f.Made.Name)
+	fmt.Fprintf(out, "%s: %d hosts, %s, %s, up in %v; %s\n", f.Made.Scenario.Name, len(plan.Hosts),
+		topologies.Plural(len(plan.Switch), "switch"), topologies.Plural(len(plan.Links), "link"),
+		f.BringUp.Round(10*time.Millisecond), f.Made.Name)
 	why := "as given"
 	if f.Chosen {
 		what := ""
