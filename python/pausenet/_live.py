@@ -13,7 +13,7 @@ import time
 import warnings
 import weakref
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Union
 
 from pausenet import _command
 from pausenet._command import Error, PathLike
@@ -302,8 +302,15 @@ class Net:
         return f"<pausenet.Net {self.name}: {state}>"
 
 
+class Topology(Protocol):
+    """A topology made in Python, such as pausenet.mininet.Topo."""
+
+    def text(self) -> str:
+        """Return the text of a topology file."""
+
+
 def up(
-    what: Optional[PathLike] = None,
+    what: Union[PathLike, Topology, None] = None,
     *,
     name: Optional[str] = None,
     slowdown: Optional[float] = None,
@@ -317,8 +324,8 @@ def up(
 ) -> Net:
     """Bring a live fabric up. Its clock follows the wall clock, slowed down, and its hosts run any program. Needs root and Linux.
 
-    what is a topology or a scenario, a built-in's name or a file (default: a small leaf-spine). The other parameters are
-    the flags of ``pausenet up``.
+    what is a topology or a scenario, a built-in's name or a file (default: a small leaf-spine), or a ``pausenet.mininet.Topo``. The other
+    parameters are the flags of ``pausenet up``.
 
     >>> with pausenet.up("leafspine") as net:
     ...     print(net["h1"].cmd("ping -c1 h5"))
@@ -327,6 +334,9 @@ def up(
     called = name if name is not None else f"python-{os.getpid()}-{next(_numbers)}"
     folder = tempfile.TemporaryDirectory(prefix="pausenet-")
     errors = Path(folder.name) / "errors"
+    if what is not None and not isinstance(what, (str, os.PathLike)):
+        text, what = what.text(), Path(folder.name) / "topology.yaml"
+        what.write_text(text, encoding="utf-8")
     words = ["up", *_command.arguments({
         "name": called, "slowdown": slowdown, "cc": cc, "seed": seed, "privileged": privileged, "nat": nat, "allow_faults": allow_faults, "events": Path(folder.name) / "events",
     }), *_sets(set), *(["--", str(what)] if what is not None else [])]
