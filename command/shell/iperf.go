@@ -159,7 +159,7 @@ func (s *Shell) iperf(args []string) error {
 	virtual := units.Rate(rate * slowdown)
 	line := s.Fabric.Plan.Ports[m.source.Ports[0]].Rate
 	most := units.Rate(float64(line) * tcpShare(s.Fabric.Plan))
-	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mbps by the wall clock, %.2f Gbps of virtual time: %.1f %% of the %.2f Gbps "+
+	fmt.Fprintf(s.Out, "%s -> %s TCP: %.1f Mbps by the wall clock, %.3g Gbps of virtual time: %.1f %% of the %.3g Gbps "+
 		"that full segments can use of %v; %d retransmissions\n",
 		m.source.Name, m.target.Name, rate/1e6, virtual.Gigabits(), 100*float64(virtual)/float64(most),
 		most.Gigabits(), line, report.End.Sent.Retransmits)
