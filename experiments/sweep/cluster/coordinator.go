@@ -42,7 +42,7 @@ type Coordinator struct {
 	closed  bool         // no more requests are answered; guarded by serving
 
 	mu      sync.Mutex
-	points  []point
+	points  []*point
 	workers map[string]*workerState
 	leases  map[int][]*lease // by point
 	taking  int              // number of results being received
@@ -71,10 +71,34 @@ type point struct {
 	Audited  bool          `json:"audited,omitempty"`
 	Failures int           `json:"failures,omitempty"`
 	Error    string        `json:"error,omitempty"` // the last error
+	name     string        // for people; constant, as job is
+	job      *sweep.Job
 	made     bool
 	kept     bool      // existed before the sweep was served
 	auditing int       // number of times that this machine is making it
 	given    time.Time // time at which a worker first received it
+}
+
+// pointsOf returns the points of a runner, none of them made.
+func pointsOf(r *sweep.Runner) []*point {
+	all := make([]*point, len(r.Points))
+	for k := range all {
+		all[k] = &point{name: r.Points[k].Name(), job: r.Job(k)}
+	}
+	return all
+}
+
+// replace replaces the point's result. The job remains, and the times at which workers received it.
+func (p *point) replace(by point) {
+	by.name, by.job, by.auditing, by.given = p.name, p.job, p.auditing, p.given
+	*p = by
+}
+
+// point returns the k-th point.
+func (c *Coordinator) point(k int) *point {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.points[k]
 }
 
 // own identifies the coordinator among workers.
@@ -189,18 +213,19 @@ func (c *Coordinator) checkTasks() error {
 
 // task returns a point in the form that is sent to workers.
 func (c *Coordinator) task(k int) ([]byte, error) {
-	job, err := c.Runner.Job(k).Portable()
+	p := c.point(k)
+	job, err := p.job.Portable()
 	if err != nil {
 		return nil, err
 	}
 	job.Processors = 0 // the worker sets it
-	data, err := (&task{Point: k, Name: c.Runner.Points[k].Name(), Job: job}).pack()
+	data, err := (&task{Point: k, Name: p.name, Job: job}).pack()
 	if err != nil {
 		return nil, err
 	}
 	if size, most := int64(base64.StdEncoding.EncodedLen(len(data)))+1024, c.conn.MaxPayload(); size > most {
 		return nil, fmt.Errorf("%s: its files take %d bytes, compressed, but the server accepts only %d: use --shard",
-			c.Runner.Points[k].Name(), size, most)
+			p.name, size, most)
 	}
 	return data, nil
 }
@@ -213,7 +238,7 @@ func (c *Coordinator) over() bool {
 		return false
 	}
 	for k := range c.points {
-		p := &c.points[k]
+		p := c.points[k]
 		if !p.made && p.Failures < mostFailures || p.auditing > 0 {
 			return false
 		}
@@ -226,9 +251,8 @@ func (c *Coordinator) outcomes() []sweep.Outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make([]sweep.Outcome, len(c.points))
-	for k := range c.points {
-		p := &c.points[k]
-		o, err := c.Runner.Job(k).Result()
+	for k, p := range c.points {
+		o, err := p.job.Result()
 		switch {
 		case err == nil && p.made:
 			o.State, o.Wall, o.MadeBy = sweep.Done, p.Wall, p.By

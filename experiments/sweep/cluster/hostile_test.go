@@ -163,10 +163,10 @@ func TestSealedMessages(t *testing.T) {
 // newCoordinator returns a coordinator of some points that serves nobody yet, and its workers' keys.
 func newCoordinator(t *testing.T, points int, workers ...string) (*Coordinator, map[string]*Identity) {
 	t.Helper()
+	r := &sweep.Runner{Points: make([]sweep.Point, points)}
 	c := &Coordinator{
 		ID: "x", n: "x", Private: t.TempDir(), Say: func(line string) { t.Log(line) },
-		Runner: &sweep.Runner{Points: make([]sweep.Point, points)},
-		points: make([]point, points), workers: map[string]*workerState{}, leases: map[int][]*lease{},
+		Runner: r, points: pointsOf(r), workers: map[string]*workerState{}, leases: map[int][]*lease{},
 		failure: make(chan error, 1), making: make(chan struct{}, ownJobs),
 	}
 	if err := os.Mkdir(filepath.Join(c.Private, incomingFolder), 0o700); err != nil {

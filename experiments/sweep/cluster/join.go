@@ -195,7 +195,7 @@ func (c *Coordinator) canarySet(ctx context.Context) (*canarySet, error) {
 	return set, nil
 }
 
-// canaries returns short runs under the sweep's congestion controls, with a new seed.
+// canaries returns short runs under the sweep's congestion controls, with a new seed. The caller has locked mu.
 func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -207,8 +207,8 @@ func (c *Coordinator) canaries() ([]*sweep.Job, error) {
 		return nil, err
 	}
 	controllers := []string{"dcqcn"}
-	for i := range c.Runner.Points {
-		if name := c.Runner.Points[i].Controller; !slices.Contains(controllers, name) {
+	for _, p := range c.points {
+		if name := p.job.Controller; !slices.Contains(controllers, name) {
 			controllers = append(controllers, name)
 		}
 	}
@@ -311,7 +311,7 @@ func (c *Coordinator) hear(_ context.Context, key string, s *sign) any {
 	for _, k := range s.Running[:min(len(s.Running), mostRunning)] {
 		if l := c.leaseOf(k, w); l != nil {
 			l.heard = w.Seen
-			w.running = append(w.running, c.Runner.Points[k].Name())
+			w.running = append(w.running, c.points[k].name)
 		}
 	}
 	return &word{Over: over}

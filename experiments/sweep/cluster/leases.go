@@ -82,8 +82,7 @@ func (c *Coordinator) next(_ context.Context, key string, q *want) any {
 // none. The caller has locked mu.
 func (c *Coordinator) choose(w *workerState, now time.Time) int {
 	late, fewest := -1, 0
-	for k := range c.points {
-		p := &c.points[k]
+	for k, p := range c.points {
 		if p.made || p.Failures >= mostFailures {
 			continue
 		}
@@ -115,7 +114,7 @@ func (c *Coordinator) leaseOf(k int, w *workerState) *lease {
 			return l
 		}
 	}
-	p := &c.points[k]
+	p := c.points[k]
 	if p.made || p.Failures >= mostFailures {
 		return nil
 	}

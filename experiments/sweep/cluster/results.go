@@ -24,7 +24,7 @@ func (c *Coordinator) take(ctx context.Context, key string, r *result) any {
 		return &word{Unknown: w == nil, Unwanted: w != nil}
 	}
 	l := c.leaseOf(r.Point, w)
-	if l == nil || r.Hash != c.Runner.Points[r.Point].Hash {
+	if l == nil || r.Hash != c.points[r.Point].job.Hash {
 		defer c.mu.Unlock()
 		return &word{Unwanted: true}
 	}
@@ -43,7 +43,7 @@ func (c *Coordinator) take(ctx context.Context, key string, r *result) any {
 	if l.taking = false; answer.Again == "" {
 		c.drop(l)
 	} else {
-		c.sayStrange(fmt.Sprintf("%s by worker %s: %s; it must send it again", c.Runner.Points[l.point].Name(), w.ID,
+		c.sayStrange(fmt.Sprintf("%s by worker %s: %s; it must send it again", c.points[l.point].name, w.ID,
 			answer.Again))
 	}
 	return answer
@@ -59,7 +59,7 @@ func (c *Coordinator) takeArchive(ctx context.Context, l *lease, r *result) *wor
 	var wrong *badResult
 	switch {
 	case errors.As(err, &wrong):
-		c.shutOut(l.worker.ID, fmt.Sprintf("its %s %v", c.Runner.Points[l.point].Name(), wrong.err))
+		c.shutOut(l.worker.ID, fmt.Sprintf("its %s %v", c.point(l.point).name, wrong.err))
 	case err != nil:
 		c.fail(err)
 	default:
@@ -74,7 +74,7 @@ func (c *Coordinator) takeArchive(ctx context.Context, l *lease, r *result) *wor
 // because workers may lie. The caller has locked mu.
 func (c *Coordinator) failed(ctx context.Context, l *lease, r *result) {
 	c.drop(l)
-	p, w := &c.points[l.point], l.worker
+	p, w := c.points[l.point], l.worker
 	if p.made || p.Failures >= mostFailures {
 		return
 	}
@@ -83,7 +83,7 @@ func (c *Coordinator) failed(ctx context.Context, l *lease, r *result) {
 	w.Failed++
 	c.remember(l.point)
 	c.rememberWorker(w)
-	c.say(fmt.Sprintf("failed  %s: %s", c.Runner.Points[l.point].Name(), p.Error))
+	c.say(fmt.Sprintf("failed  %s: %s", p.name, p.Error))
 	if p.Failures == mostFailures {
 		c.makeHere(ctx, l.point, nil)
 	}
@@ -116,7 +116,7 @@ func (c *Coordinator) receive(l *lease, r *result) (directory, sums string, err 
 	if err != nil {
 		return directory, "", &badResult{fmt.Errorf("is damaged: %w", err)}
 	}
-	job := c.Runner.Job(l.point)
+	job := *c.point(l.point).job
 	job.Directory = directory
 	if _, err := job.Result(); err != nil {
 		return directory, "", &badResult{fmt.Errorf("is not the point's: %w", err)}
@@ -128,7 +128,7 @@ func (c *Coordinator) receive(l *lease, r *result) (directory, sums string, err 
 func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory, sums string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, w := &c.points[l.point], l.worker
+	p, w := c.points[l.point], l.worker
 	switch {
 	case w.Out != "": // in the meantime
 		return nil
@@ -139,8 +139,7 @@ func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory
 		return nil
 	}
 	took := time.Since(l.began)
-	auditing, given := p.auditing, p.given
-	*p = point{By: w.ID, Sums: sums, Wall: max(r.Wall, 0), auditing: auditing, given: given}
+	p.replace(point{By: w.ID, Sums: sums, Wall: max(r.Wall, 0)})
 	c.remember(l.point) // first, so that an existing folder always has its maker, even if the coordinator is killed
 	if err := c.install(l.point, directory); err != nil {
 		return err
@@ -158,17 +157,19 @@ func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory
 
 // install moves a point's folder into the sweep's. The caller has locked mu.
 func (c *Coordinator) install(k int, from string) error {
-	job := c.Runner.Job(k)
-	if err := sweep.CopyRun(from, c.Runner.Within,
-		filepath.Join(c.Runner.Points[k].Folder, job.Controller)); err != nil {
-		return fmt.Errorf("cannot write %s: %w", c.Runner.Points[k].Name(), err)
+	below, err := filepath.Rel(c.Runner.Within, c.points[k].job.Directory)
+	if err == nil {
+		err = sweep.CopyRun(from, c.Runner.Within, below)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", c.points[k].name, err)
 	}
 	return nil
 }
 
 // maybeAudit makes a point again on this machine, if it is chosen. The caller has locked mu.
 func (c *Coordinator) maybeAudit(ctx context.Context, k int) {
-	if p := &c.points[k]; p.made && !p.kept && !p.Audited && p.auditing == 0 && p.By != own && c.chosen(k) {
+	if p := c.points[k]; p.made && !p.kept && !p.Audited && p.auditing == 0 && p.By != own && c.chosen(k) {
 		c.makeHere(ctx, k, map[string]string{p.By: p.Sums})
 	}
 }
@@ -183,29 +184,28 @@ func (c *Coordinator) makeHere(ctx context.Context, k int, came map[string]strin
 		defer c.mu.Unlock()
 		c.points[k].auditing--
 		if err != nil && ctx.Err() == nil {
-			c.say(fmt.Sprintf("cannot make %s on this machine: %v", c.Runner.Points[k].Name(), err))
+			c.say(fmt.Sprintf("cannot make %s on this machine: %v", c.points[k].name, err))
 		}
 	})
 }
 
 // dispute makes a point on this machine, and excludes workers with another result.
 func (c *Coordinator) dispute(ctx context.Context, k int, came map[string]string) error {
-	name := c.Runner.Points[k].Name()
-	directory, sums, err := c.make(ctx, fmt.Sprintf("point-%d", k), c.Runner.Job(k))
+	p := c.point(k)
+	directory, sums, err := c.make(ctx, fmt.Sprintf("point-%d", k), p.job)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(directory)
 	for id, theirs := range came {
 		if theirs != sums && id != own {
-			c.shutOut(id, fmt.Sprintf("its result of %s differs from the coordinator's", name))
+			c.shutOut(id, fmt.Sprintf("its result of %s differs from the coordinator's", p.name))
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &c.points[k]
 	if !p.made || p.Sums != sums {
-		*p = point{By: own, Sums: sums, Audited: true, auditing: p.auditing, given: p.given}
+		p.replace(point{By: own, Sums: sums, Audited: true})
 		c.remember(k)
 		if err := c.install(k, directory); err != nil {
 			return err
@@ -229,12 +229,12 @@ func (c *Coordinator) shutOut(id, why string) {
 	w.Out = sweep.Printable(why)
 	c.release(w)
 	again := 0
-	for k := range c.points {
-		if p := &c.points[k]; p.made && p.By == id {
+	for k, p := range c.points {
+		if p.made && p.By == id {
 			if err := c.discard(k); err != nil {
 				c.say(err.Error())
 			}
-			*p = point{auditing: p.auditing, given: p.given}
+			p.replace(point{})
 			c.remember(k)
 			again++
 		}
@@ -247,7 +247,7 @@ func (c *Coordinator) shutOut(id, why string) {
 
 // discard drops a point's results. The caller has locked mu.
 func (c *Coordinator) discard(k int) error {
-	folder, err := files.OpenFolder(c.Runner.Within, c.Runner.Job(k).Directory)
+	folder, err := files.OpenFolder(c.Runner.Within, c.points[k].job.Directory)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type entry struct {
 
 // load reads the state of an earlier coordinator of the sweep, and writes a file with each point and worker once.
 func (c *Coordinator) load(ctx context.Context) error {
-	c.points = make([]point, len(c.Runner.Points))
+	c.points = pointsOf(c.Runner)
 	if err := os.RemoveAll(filepath.Join(c.Private, incomingFolder)); err != nil { // partial results
 		return err
 	}
@@ -40,9 +40,8 @@ func (c *Coordinator) load(ctx context.Context) error {
 	}
 	c.mu.Lock() // audits start
 	defer c.mu.Unlock()
-	for k := range c.points {
-		p, job := &c.points[k], c.Runner.Job(k)
-		if _, err := job.Result(); err != nil {
+	for k, p := range c.points {
+		if _, err := p.job.Result(); err != nil {
 			p.By, p.Sums, p.Audited = "", "", false
 			continue
 		}
@@ -54,7 +53,7 @@ func (c *Coordinator) load(ctx context.Context) error {
 		}
 		p.made, p.kept = true, p.By == ""
 		if p.kept {
-			if p.Sums, err = sumsOf(job.Directory); err != nil {
+			if p.Sums, err = sumsOf(p.job.Directory); err != nil {
 				return err
 			}
 		}
@@ -75,7 +74,7 @@ func (c *Coordinator) readState() (unreadable int, err error) {
 		case err == nil && e.Worker != nil:
 			c.workers[e.Worker.ID] = e.Worker
 		case err == nil && e.State != nil && e.Point >= 0 && e.Point < len(c.points):
-			c.points[e.Point] = *e.State
+			c.points[e.Point].replace(*e.State)
 		default:
 			unreadable++
 		}
@@ -89,8 +88,8 @@ func (c *Coordinator) readState() (unreadable int, err error) {
 // openState writes the state anew and opens it for changes.
 func (c *Coordinator) openState() error {
 	var all bytes.Buffer
-	for k := range c.points {
-		if p := &c.points[k]; p.By != "" || p.Failures > 0 {
+	for k, p := range c.points {
+		if p.By != "" || p.Failures > 0 {
 			all.Write((&entry{Point: k, State: p}).line())
 		}
 	}
@@ -111,7 +110,7 @@ func (e *entry) line() []byte {
 }
 
 // remember stores a point's state for a later coordinator. The caller has locked mu.
-func (c *Coordinator) remember(k int) { c.keep(&entry{Point: k, State: &c.points[k]}) }
+func (c *Coordinator) remember(k int) { c.keep(&entry{Point: k, State: c.points[k]}) }
 
 // rememberWorker stores a worker's state. The caller has locked mu.
 func (c *Coordinator) rememberWorker(w *workerState) { c.keep(&entry{Worker: w}) }

@@ -67,8 +67,7 @@ func (c *Coordinator) Status() *Status {
 	defer c.mu.Unlock()
 	now := time.Now()
 	s := &Status{ID: c.ID, Points: len(c.points), Started: c.started, Written: now, Workers: []WorkerStatus{}}
-	for k := range c.points {
-		p := &c.points[k]
+	for _, p := range c.points {
 		switch {
 		case p.made:
 			s.Made++
