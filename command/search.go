@@ -44,11 +44,15 @@ scenario of a few lines, and the command that runs it.
 
 The result depends only on the file and the flags. Every run is kept in a
 journal in the output folder: if search is interrupted, the same command
-continues.`,
+continues.
+
+With --serve or --nats, workers on other machines make the runs
+(docs/clusters.md). The result is the same.`,
 		Example: `  pausenet search examples/search/deadlock.yaml
   pausenet search incast --cc hpcc
-  pausenet search mine.yaml --out found --jobs 1`,
-		Args: cobra.ExactArgs(1),
+  pausenet search mine.yaml --out found --jobs 1
+  pausenet search mine.yaml --serve :7422`,
+		Args: f.arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			filename, data, err := searched(args[0])
 			if err != nil {
@@ -71,10 +75,8 @@ continues.`,
 			if err != nil {
 				return badInput(err)
 			}
-			return f.run(c, "search-"+family.Name, func(ctx context.Context, folder string, progress func(string)) error {
-				r, err := family.Search(ctx, search.Options{
-					Folder: folder, Jobs: f.jobs, Version: version(), Progress: progress,
-				})
+			return f.run(c, family.Name, family.Identity(version()), func(ctx context.Context, o explore.Options) error {
+				r, err := family.Search(ctx, o)
 				if err != nil {
 					return err
 				}
@@ -113,6 +115,7 @@ func readFamily(name, command string) (filename string, data []byte, err error) 
 
 // exploreFlags holds the flags of search and tune.
 type exploreFlags struct {
+	serveFlags
 	out    string
 	jobs   int
 	format string
@@ -123,15 +126,18 @@ func (f *exploreFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.out, "out", "", "output `folder` (default: results/"+c.Name()+"-NAME)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
 	formatFlag(c, &f.format)
+	f.serveFlags.add(c, "runs")
 	completeFolder(c, "out")
 	completeNothing(c, "jobs")
 }
 
-// run calls do with the output folder. It explains its errors.
-func (f *exploreFlags) run(c *cobra.Command, name string,
-	do func(ctx context.Context, folder string, progress func(string)) error,
-) error {
+// run calls do for a search or tuning with that name and identity. It explains its errors.
+func (f *exploreFlags) run(c *cobra.Command, name, identity string, do func(context.Context, explore.Options) error) error {
 	if err := notEmpty(c, "out"); err != nil {
+		return err
+	}
+	audit, err := f.serveFlags.check(c)
+	if err != nil {
 		return err
 	}
 	if !c.Flags().Changed("jobs") {
@@ -139,21 +145,28 @@ func (f *exploreFlags) run(c *cobra.Command, name string,
 	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
 		return err
 	}
-	folder := f.out
-	if folder == "" {
-		folder = filepath.Join("results", name)
+	o := explore.Options{
+		Folder: cmp.Or(f.out, filepath.Join("results", c.Name()+"-"+name)), Jobs: f.jobs, Version: version(),
+		Progress: func(line string) { fmt.Fprintln(c.ErrOrStderr(), "pausenet: "+line) },
 	}
 	ctx, stop := shutdown.Context(c.Context())
 	defer stop()
-	err := do(ctx, folder, func(line string) { fmt.Fprintln(c.ErrOrStderr(), "pausenet: "+line) })
+	if f.served() {
+		err = f.lend(ctx, identity, audit, o, do)
+	} else {
+		err = do(ctx, o)
+	}
+	var explained *exitError
 	var environment *runner.EnvironmentError
 	var other *explore.OtherJournalError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &explained):
+		return explained
 	case errors.Is(err, context.Canceled):
 		return &exitError{exitVerdict, fmt.Errorf("interrupted: the same command continues with the runs in %s",
-			filepath.Join(folder, explore.JournalName))}
+			filepath.Join(o.Folder, explore.JournalName))}
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}
 	case errors.As(err, &other):
@@ -182,6 +195,9 @@ func writeSearch(w io.Writer, r *search.Result) {
 // effort tells what a search has cost.
 func effort(runs, known int, spent time.Duration) string {
 	text := fmt.Sprintf("%d runs, %.1f s of processor time", runs, spent.Seconds())
+	if spent == 0 {
+		text = fmt.Sprintf("%d runs by workers", runs)
+	}
 	if known > 0 {
 		text += fmt.Sprintf(" (and %d runs from the journal)", known)
 	}

@@ -95,17 +95,9 @@ machines. Both give the same files as one machine, except times.csv
 	completeNothing(c, "set", "seeds", "jobs", "shard")
 	formatFlag(c, &f.format)
 	parquetFlag(c, &f.parquet)
-	f.serveFlags.add(c)
+	f.serveFlags.add(c, "points")
 	c.AddCommand(newSweepMergeCommand(), newSweepStatusCommand())
 	return c
-}
-
-// arguments checks for one argument. After --serve, its address may follow.
-func (f *sweepFlags) arguments(c *cobra.Command, args []string) error {
-	if len(args) == 2 && f.serve == anyAddress && strings.Contains(args[1], ":") {
-		f.serve, args = args[1], args[:1]
-	}
-	return cobra.ExactArgs(1)(c, args)
 }
 
 func (f *sweepFlags) run(c *cobra.Command, name string) error {

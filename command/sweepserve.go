@@ -14,10 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
+	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
 // startServer starts the coordinator's built-in NATS server (cluster/embedded); nil if it is not built in.
@@ -26,7 +28,7 @@ var startServer func(address, id string, s *cluster.Secrets) (port int, stop fun
 // anyAddress replaces the address of --serve without a value: a free port on all addresses of this machine.
 const anyAddress = ":0"
 
-// serveFlags holds the flags that distribute a sweep's points to other machines.
+// serveFlags holds the flags that distribute a sweep's points, or the runs of a search, to other machines.
 type serveFlags struct {
 	plane string // plane of the sweep
 	serve string
@@ -35,15 +37,23 @@ type serveFlags struct {
 	audit string
 }
 
-func (f *serveFlags) add(c *cobra.Command) {
+func (f *serveFlags) add(c *cobra.Command, what string) {
 	flags := c.Flags()
-	flags.StringVar(&f.serve, "serve", "", "serve the points to workers on other machines at this `address`, as "+
+	flags.StringVar(&f.serve, "serve", "", "serve the "+what+" to workers on other machines at this `address`, as "+
 		"host:port (default: a free port)")
 	flags.Lookup("serve").NoOptDefVal = anyAddress
-	flags.StringVar(&f.nats, "nats", "", "serve the points to workers through the NATS server at this `URL`")
+	flags.StringVar(&f.nats, "nats", "", "serve the "+what+" to workers through the NATS server at this `URL`")
 	flags.StringVar(&f.creds, "creds", "", "`file` with credentials for --nats")
-	flags.StringVar(&f.audit, "audit", "1%", "`share` of the workers' points to repeat here and compare")
+	flags.StringVar(&f.audit, "audit", "1%", "`share` of the workers' "+what+" to repeat here and compare")
 	completeNothing(c, "serve", "nats", "audit")
+}
+
+// arguments checks for one argument. After --serve, its address may follow.
+func (f *serveFlags) arguments(c *cobra.Command, args []string) error {
+	if len(args) == 2 && f.serve == anyAddress && strings.Contains(args[1], ":") {
+		f.serve, args = args[1], args[:1]
+	}
+	return cobra.ExactArgs(1)(c, args)
 }
 
 // served reports whether workers run the points.
@@ -117,45 +127,11 @@ func checkCredentials(path string) error {
 func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep.Plan,
 	audit float64,
 ) ([]sweep.Outcome, error) {
-	private, err := cluster.PrivateFolder(runner.Within)
+	c, conn, stop, err := f.coordinator(runner, plan.Hash(), audit)
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}
 	}
-	id := plan.Hash()[:cluster.IDLength]
-	secrets, err := cluster.LoadSecrets(private)
-	if err != nil {
-		return nil, &exitError{exitEnvironment, err}
-	}
-	key, err := secrets.Identity()
-	if err != nil {
-		return nil, &exitError{exitEnvironment, err}
-	}
-	var conn *nats.Conn
-	if f.nats != "" {
-		if conn, err = cluster.ConnectURL(f.nats, f.creds, "coordinator", key); err != nil {
-			return nil, &exitError{exitEnvironment, fmt.Errorf("--nats %s: %w", redacted(f.nats), err)}
-		}
-		if err := secrets.Save(private); err != nil {
-			conn.Close()
-			return nil, &exitError{exitEnvironment, err}
-		}
-		fmt.Fprintf(stderr(), "workers: pausenet worker --nats %s --creds FILE --sweep %s.%s\n", redacted(f.nats), id,
-			key.Public())
-	} else {
-		var stop func()
-		if conn, stop, err = f.startServer(private, id, secrets); err != nil {
-			return nil, &exitError{exitEnvironment, err}
-		}
-		defer func() {
-			stop()
-			shutdown.Alive()
-		}()
-	}
-	defer conn.Close()
-	c := &cluster.Coordinator{
-		Runner: runner, ID: id, Key: key, Private: private, Audit: audit,
-		Say: func(line string) { fmt.Fprintf(stderr(), "  %s\n", line) },
-	}
+	defer stop()
 	outcomes, err := c.Run(ctx, conn)
 	shutdown.Alive() // stopping the server, which follows, is slow on a busy machine
 	if err != nil && ctx.Err() == nil {
@@ -169,9 +145,82 @@ func (f *serveFlags) deal(ctx context.Context, runner *sweep.Runner, plan *sweep
 	}
 	if ctx.Err() == nil {
 		conn.Close()
-		defer os.RemoveAll(private) // the rest is useless
+		defer os.RemoveAll(c.Private) // the rest is useless
 	}
 	return outcomes, nil
+}
+
+// coordinator connects the coordinator of a sweep or a search with that identity. The caller calls stop.
+func (f *serveFlags) coordinator(runner *sweep.Runner, identity string, audit float64) (
+	c *cluster.Coordinator, conn *nats.Conn, stop func(), err error,
+) {
+	private, err := cluster.PrivateFolder(runner.Within)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	secrets, err := cluster.LoadSecrets(private)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	key, err := secrets.Identity()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c = &cluster.Coordinator{
+		Runner: runner, ID: identity[:cluster.IDLength], Key: key, Private: private, Audit: audit,
+		Say: func(line string) { fmt.Fprintf(stderr(), "  %s\n", line) },
+	}
+	if f.nats == "" {
+		conn, end, err := f.startServer(private, c.ID, secrets)
+		return c, conn, func() {
+			conn.Close()
+			end()
+			shutdown.Alive()
+		}, err
+	}
+	if conn, err = cluster.ConnectURL(f.nats, f.creds, "coordinator", key); err != nil {
+		return nil, nil, nil, fmt.Errorf("--nats %s: %w", redacted(f.nats), err)
+	}
+	if err := secrets.Save(private); err != nil {
+		conn.Close()
+		return nil, nil, nil, err
+	}
+	fmt.Fprintf(stderr(), "workers: pausenet worker --nats %s --creds FILE --sweep %s.%s\n", redacted(f.nats), c.ID,
+		key.Public())
+	return c, conn, conn.Close, nil
+}
+
+// mostLent limits the runs of a search that wait for workers at once.
+const mostLent = 64
+
+// lend calls do, whose runs workers make.
+func (f *serveFlags) lend(ctx context.Context, identity string, audit float64, o explore.Options,
+	do func(context.Context, explore.Options) error,
+) error {
+	own, err := build()
+	if err != nil {
+		return &exitError{exitEnvironment, fmt.Errorf("read this program's own file: %w", err)}
+	}
+	c, conn, stop, err := f.coordinator(&sweep.Runner{Make: startPoint, Jobs: 1, Common: sweep.Common{
+		Within: o.Folder, Plane: plane.Wasm, Version: o.Version, Build: own, Command: "pausenet worker", Processors: 1,
+	}}, identity, audit)
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	defer stop()
+	end, err := c.Open(ctx, conn)
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	o.Elsewhere, o.Jobs = c, mostLent
+	err = do(ctx, o)
+	if ended := end(); ended != nil && ctx.Err() == nil {
+		return ended // the cause of the other error
+	}
+	if err == nil {
+		err = os.RemoveAll(c.Private)
+	}
+	return err
 }
 
 // startServer starts the coordinator's own server, writes the join string, and prints its file.

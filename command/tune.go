@@ -33,10 +33,13 @@ Only this hold-out shows whether the tuning helps.
 tune prints the tuned values, how much each matters, the hold-out, and the
 trade-off against a second metric. It writes a scenario with the tuned
 values. The result depends only on the file. If tune is interrupted, the same
-command continues.`,
+command continues.
+
+With --serve or --nats, workers on other machines make the runs
+(docs/clusters.md). The result is the same.`,
 		Example: `  pausenet tune examples/tune/dcqcn.yaml
   pausenet tune mine.yaml --out tuned -o json`,
-		Args: cobra.ExactArgs(1),
+		Args: f.arguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			filename, data, err := readFamily(args[0], "tune")
 			if err != nil {
@@ -46,8 +49,8 @@ command continues.`,
 			if err != nil {
 				return badInput(err)
 			}
-			return f.run(c, "tune-"+t.Name, func(ctx context.Context, folder string, progress func(string)) error {
-				r, err := t.Tune(ctx, tune.Options{Folder: folder, Jobs: f.jobs, Version: version(), Progress: progress})
+			return f.run(c, t.Name, t.Identity(version()), func(ctx context.Context, o explore.Options) error {
+				r, err := t.Tune(ctx, o)
 				if err != nil {
 					return err
 				}

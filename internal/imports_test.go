@@ -138,7 +138,7 @@ var mayImport = map[string][]string{
 		"experiments/analysis/pairs",
 		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/results", "experiments/pages/report", "orchestrator/engine", "orchestrator/engine/plane",
-		"orchestrator/engine/partition",
+		"orchestrator/engine/partition", "experiments/observe",
 	},
 	"experiments/analysis/paired": {},
 	"experiments/analysis/pairs":  {"experiments/analysis/paired", "experiments/measure"},
@@ -182,7 +182,7 @@ var mayImport = map[string][]string{
 	"experiments/counters": {
 		"experiments/scenario", "experiments/runner", "topologies", "switchagent", "orchestrator/engine",
 	},
-	"experiments/env": {"experiments/scenario", "experiments/runner", "hostagent"},
+	"experiments/env": {"controllerfile", "experiments/scenario", "experiments/runner", "hostagent"},
 	"experiments/aifabric": {
 		"experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/runner", "experiments/suite",
 		"topologies",
@@ -210,7 +210,8 @@ var mayImport = map[string][]string{
 	"experiments/lab/picture": {},
 	"experiments/explore": {
 		"experiments/measure", "experiments/scenario", "experiments/runner", "experiments/observe",
-		"experiments/results/why", "experiments/analysis/bound", "topologies",
+		"experiments/results/rundir", "experiments/results/why", "experiments/analysis/bound", "experiments/sweep",
+		"topologies",
 	},
 	"experiments/search": {"experiments/explore", "experiments/scenario", "topologies"},
 	"experiments/tune": {

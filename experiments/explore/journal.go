@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/pausenet/pausenet/internal/files"
@@ -23,7 +25,8 @@ type Journal struct {
 	mu    sync.Mutex
 	file  *os.File
 	known map[string]*Outcome
-	reads int // outcomes that were in the file
+	by    map[string]string // workers, by key
+	reads int               // outcomes that were in the file
 }
 
 type journalHead struct {
@@ -32,7 +35,10 @@ type journalHead struct {
 
 type journalLine struct {
 	Key     string   `json:"key"`
-	Outcome *Outcome `json:"outcome"`
+	Outcome *Outcome `json:"outcome,omitempty"`
+	By      string   `json:"by,omitempty"` // worker that has made the run
+	// Without has workers whose earlier outcomes are false.
+	Without []string `json:"without,omitempty"`
 }
 
 // OtherJournalError reports that a journal belongs to another search.
@@ -50,7 +56,7 @@ func OpenJournal(path, identity string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{file: file, known: map[string]*Outcome{}}
+	j := &Journal{file: file, known: map[string]*Outcome{}, by: map[string]string{}}
 	if err := j.read(path, identity); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -89,10 +95,10 @@ func (j *Journal) read(path, identity string) error {
 			}
 		} else {
 			var l journalLine
-			if json.Unmarshal(line, &l) != nil || l.Outcome == nil {
+			if json.Unmarshal(line, &l) != nil || l.Outcome == nil && l.Without == nil {
 				break // damaged by a crash of the machine: what follows is measured again
 			}
-			j.known[l.Key] = l.Outcome
+			j.apply(&l)
 		}
 		end += int64(len(line))
 	}
@@ -104,6 +110,15 @@ func (j *Journal) read(path, identity string) error {
 		return err
 	}
 	return j.append(journalHead{identity})
+}
+
+// apply changes the known outcomes as a line says.
+func (j *Journal) apply(l *journalLine) {
+	if l.Without == nil {
+		j.known[l.Key], j.by[l.Key] = l.Outcome, l.By
+		return
+	}
+	maps.DeleteFunc(j.known, func(key string, _ *Outcome) bool { return slices.Contains(l.Without, j.by[key]) })
 }
 
 func (j *Journal) append(line any) error {
@@ -122,12 +137,16 @@ func (j *Journal) find(key string) *Outcome {
 	return j.known[key]
 }
 
-func (j *Journal) keep(key string, o *Outcome) error {
+// keep adds a line.
+func (j *Journal) keep(l *journalLine) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.known[key] = o
-	return j.append(journalLine{key, o})
+	j.apply(l)
+	return j.append(l)
 }
+
+// Drop removes the outcomes that workers have made.
+func (j *Journal) Drop(workers []string) error { return j.keep(&journalLine{Without: workers}) }
 
 // Known returns the number of outcomes that the journal had when it was opened.
 func (j *Journal) Known() int { return j.reads }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +19,10 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/observe"
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/workers"
 )
 
@@ -53,6 +57,16 @@ func (o *Outcome) Value(name string) float64 {
 // Failed reports whether the run's numbers cannot be used.
 func (o *Outcome) Failed() bool { return o.Error != "" || o.Verdict == measure.Fail }
 
+// Options holds what does not change the result of a search or a tuning.
+type Options struct {
+	Folder   string // for the journal and the results
+	Jobs     int    // runs at a time
+	Version  string // of the program: another one starts anew
+	Progress func(line string)
+	// Elsewhere makes the runs; nil: this machine.
+	Elsewhere Elsewhere
+}
+
 // Machine makes runs, several at a time, and keeps their outcomes.
 type Machine struct {
 	// File names the family's file. Paths in a scenario are relative to its folder.
@@ -62,11 +76,22 @@ type Machine struct {
 	Jobs       int
 	// Scratch names a folder for the files of a run whose cause is wanted. The machine creates it when needed.
 	Scratch string
+	// Elsewhere, if set, makes the runs.
+	Elsewhere Elsewhere
 
 	flight  singleflight.Group // by key
 	slots   chan struct{}
 	runs    atomic.Int64
 	started time.Duration // processor time of the process before
+}
+
+// Elsewhere makes runs on other machines.
+type Elsewhere interface {
+	// Make makes a run. It returns the folder of the results, which the caller removes, and who has made them.
+	Make(ctx context.Context, name string, job *sweep.Job) (directory, by string, err error)
+	// Settle waits until all results are as trusted as they will be. If its error has a method Without() []string,
+	// the results by these makers are false.
+	Settle(ctx context.Context) error
 }
 
 // Start makes the machine ready.
@@ -77,8 +102,32 @@ func (m *Machine) Start() {
 // Runs returns the number of runs made now, without those that the journal already had.
 func (m *Machine) Runs() int { return int(m.runs.Load()) }
 
-// Spent returns the processor time since Start.
-func (m *Machine) Spent() time.Duration { return workers.Used() - m.started }
+// Spent returns the processor time since Start; 0: the runs are made elsewhere.
+func (m *Machine) Spent() time.Duration {
+	if m.Elsewhere != nil {
+		return 0
+	}
+	return workers.Used() - m.started
+}
+
+// Trusted calls a search that makes its runs with the machine. It repeats the search without the runs that turn out to
+// be false.
+func (m *Machine) Trusted(ctx context.Context, search func() error) error {
+	for {
+		err := search()
+		if m.Elsewhere == nil {
+			return err
+		}
+		settled := m.Elsewhere.Settle(ctx)
+		var lies interface{ Without() []string }
+		if !errors.As(settled, &lies) {
+			return errors.Join(err, settled)
+		}
+		if err := m.Journal.Drop(lies.Without()); err != nil {
+			return err
+		}
+	}
+}
 
 // Each calls f for 0..n-1, several at a time. The machine limits the runs under way, not the calls.
 func (m *Machine) Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
@@ -102,12 +151,13 @@ func (m *Machine) Run(ctx context.Context, t Task) (*Outcome, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		o, err := m.run(ctx, t)
-		if err != nil {
+		line := journalLine{Key: key}
+		var err error
+		if line.Outcome, line.By, err = m.run(ctx, t); err != nil {
 			return nil, err
 		}
 		m.runs.Add(1)
-		return o, m.Journal.keep(key, o)
+		return line.Outcome, m.Journal.keep(&line)
 	})
 	if err != nil {
 		return nil, err
@@ -121,10 +171,13 @@ func (t *Task) key() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-func (m *Machine) run(ctx context.Context, t Task) (*Outcome, error) {
+func (m *Machine) run(ctx context.Context, t Task) (o *Outcome, by string, err error) {
 	s, err := m.load(t)
 	if err != nil {
-		return &Outcome{Error: err.Error()}, nil
+		return &Outcome{Error: err.Error()}, "", nil
+	}
+	if m.Elsewhere != nil {
+		return m.elsewhere(ctx, s, t)
 	}
 	options := runner.Options{Controller: t.Controller, Seed: t.Seed, Processors: 1}
 	var sum *measure.Summary
@@ -135,9 +188,35 @@ func (m *Machine) run(ctx context.Context, t Task) (*Outcome, error) {
 		cause = failure(s, sum)
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return m.outcome(s, sum, cause), nil
+	return m.outcome(s, sum, cause), "", nil
+}
+
+// elsewhere makes a run on another machine, and measures its results.
+func (m *Machine) elsewhere(ctx context.Context, s *scenario.Scenario, t Task) (o *Outcome, by string, err error) {
+	job := sweep.Job{Scenario: s.Name, Controller: t.Controller, Recipe: s.Recipe.Written(), Why: t.Why && s.WhyFits() == nil}
+	job.Recipe.Settings = append(slices.Clone(job.Recipe.Settings), fmt.Sprintf("seed=%d", t.Seed))
+	if job.Hash, err = scenario.ConfigurationHash(s, t.Controller, t.Seed); err != nil {
+		return nil, "", err
+	}
+	directory, by, err := m.Elsewhere.Make(ctx, fmt.Sprintf("%s,seed=%d %s", t.key(), t.Seed, t.Controller), &job)
+	if err != nil {
+		return nil, "", err
+	}
+	defer os.RemoveAll(directory)
+	var sum measure.Summary
+	if err := rundir.ReadJSON(filepath.Join(directory, rundir.SummaryFile), &sum); err != nil {
+		return nil, "", err
+	}
+	cause := failure(s, &sum)
+	if t.Why {
+		if !job.Why {
+			directory = "" // it has no record
+		}
+		cause = causeOf(s, &sum, directory)
+	}
+	return m.outcome(s, &sum, cause), by, nil
 }
 
 func (m *Machine) load(t Task) (*scenario.Scenario, error) {

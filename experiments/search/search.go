@@ -21,14 +21,6 @@ const generation = 16
 // near is the number of candidates to change while there is no case.
 const near = 4
 
-// Options holds what does not change the result of a search.
-type Options struct {
-	Folder   string // for the journal and the cases
-	Jobs     int    // runs at a time
-	Version  string // of the program: another one starts anew
-	Progress func(line string)
-}
-
 // Result holds what a search found.
 type Result struct {
 	Family     string `json:"family"`
@@ -89,40 +81,53 @@ type search struct {
 	reason string // why the first invalid candidate is one
 }
 
+// Identity identifies the search by a version of the program.
+func (f *Family) Identity(version string) string { return explore.Identity(version, f.sources, f.data) }
+
 // Search makes a search, or continues one of which the folder has the journal. An error of an interrupted search wraps
 // context.Canceled.
-func (f *Family) Search(ctx context.Context, o Options) (*Result, error) {
+func (f *Family) Search(ctx context.Context, o explore.Options) (*Result, error) {
 	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
 		return nil, err
 	}
-	journal, err := explore.OpenJournal(filepath.Join(o.Folder, explore.JournalName), explore.Identity(o.Version, f.sources, f.data))
+	journal, err := explore.OpenJournal(filepath.Join(o.Folder, explore.JournalName), f.Identity(o.Version))
 	if err != nil {
 		return nil, err
 	}
 	defer journal.Close()
 	scratch := filepath.Join(o.Folder, "scratch")
 	defer os.RemoveAll(scratch)
-	s := &search{Family: f, m: &explore.Machine{
+	m := &explore.Machine{
 		File: filepath.Join(filepath.Dir(f.File), "candidate.yaml"), Journal: journal, Jobs: max(o.Jobs, 1),
-		Quantities: []*explore.Quantity{f.Objective.Quantity}, Scratch: scratch,
-	}}
-	s.m.Start()
-	for s.count < f.Budget {
+		Quantities: []*explore.Quantity{f.Objective.Quantity}, Scratch: scratch, Elsewhere: o.Elsewhere,
+	}
+	m.Start()
+	var s *search
+	err = m.Trusted(ctx, func() error {
+		s = &search{Family: f, m: m}
+		return s.run(ctx, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.result.Runs, s.result.Known, s.result.Spent = m.Runs(), journal.Known(), m.Spent()
+	return &s.result, nil
+}
+
+// run makes the search.
+func (s *search) run(ctx context.Context, o explore.Options) error {
+	for s.count < s.Budget {
 		if err := s.generation(ctx); err != nil {
-			return nil, err
+			return err
 		}
-		if o.Progress != nil && (s.count == f.Budget || s.count*10/f.Budget > (s.count-generation)*10/f.Budget) {
+		if o.Progress != nil && (s.count == s.Budget || s.count*10/s.Budget > (s.count-generation)*10/s.Budget) {
 			o.Progress(s.progress())
 		}
 	}
 	if s.result.Invalid == s.count {
-		return nil, fmt.Errorf("no candidate can run; the first one: %s", s.reason)
+		return fmt.Errorf("no candidate can run; the first one: %s", s.reason)
 	}
-	if err := s.conclude(ctx, o); err != nil {
-		return nil, err
-	}
-	s.result.Runs, s.result.Known, s.result.Spent = s.m.Runs(), journal.Known(), s.m.Spent()
-	return &s.result, nil
+	return s.conclude(ctx, o)
 }
 
 func (s *search) progress() string {
@@ -283,7 +288,7 @@ func (s *search) learn(c *scored) {
 }
 
 // conclude shrinks the worst cases and writes them.
-func (s *search) conclude(ctx context.Context, o Options) error {
+func (s *search) conclude(ctx context.Context, o explore.Options) error {
 	worst := slices.Clone(s.best)
 	slices.SortStableFunc(worst, s.Objective.compare)
 	worst = worst[:min(len(worst), s.Cases)]

@@ -54,7 +54,7 @@ func parse(t *testing.T, text string) *Family {
 // run makes a search, and returns its result and the files that it wrote.
 func run(t *testing.T, text, folder string, jobs int) (*Result, map[string]string) {
 	t.Helper()
-	r, err := parse(t, text).Search(context.Background(), Options{Folder: folder, Jobs: jobs})
+	r, err := parse(t, text).Search(context.Background(), explore.Options{Folder: folder, Jobs: jobs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%d runs from the journal and %d new ones, want %d and %d", again.Known, again.Runs, half, r.Runs-half)
 	}
 	if _, err := parse(t, strings.Replace(short, "budget: 40", "budget: 41", 1)).Search(context.Background(),
-		Options{Folder: cut, Jobs: 1}); err == nil || !strings.Contains(err.Error(), "--out") {
+		explore.Options{Folder: cut, Jobs: 1}); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("another family continued with this journal: %v", err)
 	}
 }
@@ -161,7 +161,7 @@ duration: 1ms
 		t.Error("the section search is not recognised")
 	}
 	f := parse(t, strings.Replace(string(data), "at_least: 2", "at_least: 1.3", 1)+"  budget: 32\n")
-	r, err := f.Search(context.Background(), Options{Folder: t.TempDir(), Jobs: 2})
+	r, err := f.Search(context.Background(), explore.Options{Folder: t.TempDir(), Jobs: 2})
 	if err != nil || len(r.Cases) == 0 || r.Cases[0].Value < 1.3 || r.Objective != "highest over_bound under dcqcn" {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -196,7 +196,7 @@ func TestInterrupted(t *testing.T) {
 	folder := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	var once sync.Once
-	_, err := parse(t, short).Search(ctx, Options{Folder: folder, Jobs: 1, Progress: func(string) { once.Do(cancel) }})
+	_, err := parse(t, short).Search(ctx, explore.Options{Folder: folder, Jobs: 1, Progress: func(string) { once.Do(cancel) }})
 	if err == nil {
 		t.Fatal("the search was not interrupted")
 	}
@@ -272,7 +272,7 @@ func TestMistakes(t *testing.T) {
 	} {
 		f, err := Parse("family.yaml", []byte(strings.Replace(short, c.old, c.replacement, 1)))
 		if err == nil {
-			_, err = f.Search(context.Background(), Options{Folder: t.TempDir(), Jobs: 1})
+			_, err = f.Search(context.Background(), explore.Options{Folder: t.TempDir(), Jobs: 1})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/pairs"
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
@@ -119,7 +120,8 @@ type Job struct {
 	Files      []string `json:"controller_files,omitempty"` // see Point.Files
 	Controller string   `json:"controller"`
 	Directory  string   `json:"directory"`
-	Hash       string   `json:"hash"` // expected hash of the configuration
+	Hash       string   `json:"hash"`          // expected hash of the configuration
+	Why        bool     `json:"why,omitempty"` // record why flows take their time
 	// Recipe provides the scenario on a machine without its files; nil: the files exist.
 	Recipe *scenario.Recipe `json:"recipe,omitempty"`
 }
@@ -174,11 +176,15 @@ func (j *Job) Run(ctx context.Context, open plane.Opener, progress engine.Progre
 	if err != nil {
 		return err
 	}
-	_, err = runner.Run(ctx, s, runner.Options{
+	o := runner.Options{
 		Controller: j.Controller, Plane: open, Seed: s.Seed, Directory: j.Directory, Within: j.Within,
 		Version: j.Version, Build: j.Build, Command: j.Command, Sets: j.Sets, Progress: progress,
 		Processors: j.Processors, Anywhere: true,
-	})
+	}
+	if j.Why {
+		o.Observers = []runner.NewObserver{observe.Why}
+	}
+	_, err = runner.Run(ctx, s, o)
 	return err
 }
 

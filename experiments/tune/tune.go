@@ -23,14 +23,6 @@ const elite = 4
 // mostRounds limits how often the neighbours of the best are tried.
 const mostRounds = 6
 
-// Options holds what does not change the result.
-type Options struct {
-	Folder   string
-	Jobs     int
-	Version  string
-	Progress func(line string)
-}
-
 // candidate holds values of the parameters and what they came to in training.
 type candidate struct {
 	values []string // "": the file's own
@@ -51,47 +43,61 @@ type tuning struct {
 	result   Result
 }
 
+// Identity identifies the tuning by a version of the program.
+func (t *Tuning) Identity(version string) string {
+	return explore.Identity(version, t.sources, append(slices.Clone(t.more), t.data)...)
+}
+
 // Tune makes a tuning, or continues one of which the folder has the journal. An error of an interrupted one wraps
 // context.Canceled.
-func (t *Tuning) Tune(ctx context.Context, o Options) (*Result, error) {
+func (t *Tuning) Tune(ctx context.Context, o explore.Options) (*Result, error) {
 	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
 		return nil, err
 	}
-	journal, err := explore.OpenJournal(filepath.Join(o.Folder, explore.JournalName),
-		explore.Identity(o.Version, t.sources, append(t.more, t.data)...))
+	journal, err := explore.OpenJournal(filepath.Join(o.Folder, explore.JournalName), t.Identity(o.Version))
 	if err != nil {
 		return nil, err
 	}
 	defer journal.Close()
-	s := &tuning{Tuning: t, m: &explore.Machine{
+	m := &explore.Machine{
 		File: filepath.Join(filepath.Dir(t.File), "candidate.yaml"), Journal: journal, Jobs: max(o.Jobs, 1),
-		Quantities: t.quantities(),
-	}}
-	s.m.Start()
+		Quantities: t.quantities(), Elsewhere: o.Elsewhere,
+	}
+	m.Start()
+	var s *tuning
+	err = m.Trusted(ctx, func() error {
+		s = &tuning{Tuning: t, m: m}
+		return s.run(ctx, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.result.Runs, s.result.Known, s.result.Spent = m.Runs(), journal.Known(), m.Spent()
+	return &s.result, nil
+}
+
+// run makes the tuning.
+func (s *tuning) run(ctx context.Context, o explore.Options) error {
 	progress := func(format string, args ...any) {
 		if o.Progress != nil {
 			o.Progress(fmt.Sprintf(format, args...))
 		}
 	}
 	if err := s.measureOwn(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	for len(s.all) <= t.Budget {
+	for len(s.all) <= s.Budget {
 		if err := s.generation(ctx); err != nil {
-			return nil, err
+			return err
 		}
-		progress("%d of %d candidates: %s", len(s.all)-1, t.Budget, s.describe(s.best()))
+		progress("%d of %d candidates: %s", len(s.all)-1, s.Budget, s.describe(s.best()))
 	}
 	best, near, err := s.polish(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	progress("neighbours tried: %s", s.describe(best))
-	if err := s.conclude(ctx, best, near, o.Folder); err != nil {
-		return nil, err
-	}
-	s.result.Runs, s.result.Known, s.result.Spent = s.m.Runs(), journal.Known(), s.m.Spent()
-	return &s.result, nil
+	return s.conclude(ctx, best, near, o.Folder)
 }
 
 // quantities returns what to measure of each run.

@@ -52,7 +52,7 @@ func parse(t *testing.T, text string) *Tuning {
 // run makes a tuning and returns its result and files, without what depends on the folder's name.
 func run(t *testing.T, text, folder string, jobs int) (*Result, map[string]string) {
 	t.Helper()
-	r, err := parse(t, text).Tune(context.Background(), Options{Folder: folder, Jobs: jobs})
+	r, err := parse(t, text).Tune(context.Background(), explore.Options{Folder: folder, Jobs: jobs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,6 +89,11 @@ func honest(ctx context.Context, job *sweep.Job, progress engine.Progress) error
 
 // liar makes points like a program with another constant: its results are complete, but wrong.
 func liar(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
+	return lie(ctx, job, progress, "pipeline_passes")
+}
+
+// lie makes points with another value of a counter of the summary.
+func lie(ctx context.Context, job *sweep.Job, progress engine.Progress, counter string) error {
 	if err := job.Run(ctx, nil, progress); err != nil {
 		return err
 	}
@@ -97,7 +102,7 @@ func liar(ctx context.Context, job *sweep.Job, progress engine.Progress) error {
 	if err != nil {
 		return err
 	}
-	data = bytes.Replace(data, []byte(`"pipeline_passes": `), []byte(`"pipeline_passes": 1`), 1)
+	data = bytes.Replace(data, fmt.Appendf(nil, "%q: ", counter), fmt.Appendf(nil, "%q: 1", counter), 1)
 	folder, err := files.OpenFolder(job.Directory, job.Directory)
 	if err != nil {
 		return err
@@ -120,6 +125,20 @@ type served struct {
 }
 
 func (l *lab) serve(dir string, audit float64) *served {
+	l.t.Helper()
+	return l.coordinate(dir, audit, func(ctx context.Context, c *cluster.Coordinator, conn *nats.Conn) error {
+		outcomes, err := c.Run(ctx, conn)
+		if err == nil && ctx.Err() == nil {
+			err = errors.Join(sweep.Err(l.points, outcomes), l.sweep.Write(dir, c.Runner, outcomes, nil))
+		}
+		return err
+	})
+}
+
+// coordinate calls do with a coordinator that is connected.
+func (l *lab) coordinate(dir string, audit float64,
+	do func(context.Context, *cluster.Coordinator, *nats.Conn) error,
+) *served {
 	l.t.Helper()
 	s := &served{lab: l, dir: dir, ended: make(chan error, 1)}
 	ctx, stop := context.WithCancel(l.t.Context())
@@ -153,15 +172,11 @@ func (l *lab) serve(dir string, audit float64) *served {
 		l.t.Fatal(err)
 	}
 	go func() {
-		r := l.runner(dir)
 		c := &cluster.Coordinator{
-			Runner: r, ID: l.id, Key: key, Private: s.private, Audit: audit, Lease: l.lease,
+			Runner: l.runner(dir), ID: l.id, Key: key, Private: s.private, Audit: audit, Lease: l.lease,
 			Hold: l.hold, Say: s.say,
 		}
-		outcomes, err := c.Run(ctx, conn)
-		if err == nil && ctx.Err() == nil {
-			err = errors.Join(sweep.Err(l.points, outcomes), l.sweep.Write(dir, r, outcomes, nil))
-		}
+		err := do(ctx, c, conn)
 		conn.Close()
 		end()
 		if ctx.Err() != nil { // the test has stopped it
@@ -364,6 +379,16 @@ func TestSilentWorker(t *testing.T) {
 	l := newLab(t)
 	l.lease = 5 * time.Second
 	s := l.serve(t.TempDir(), 0)
+	s.killed()
+	s.worker(t.Context(), "good", "b1", honest)
+	s.await()
+	s.equal()
+}
+
+// killed starts a worker, waits until it has two points, and cuts its connection.
+func (s *served) killed() {
+	t := s.t
+	t.Helper()
 	key, err := cluster.NewIdentity()
 	if err != nil {
 		t.Fatal(err)
@@ -388,9 +413,6 @@ func TestSilentWorker(t *testing.T) {
 	if err := <-ended; !errors.Is(err, cluster.ErrAway) {
 		t.Error(err)
 	}
-	s.worker(t.Context(), "good", "b1", honest)
-	s.await()
-	s.equal()
 }
 
 // TestSlowWorker checks that a point that a worker never finishes, although it reports to be working on it, is made by

@@ -50,6 +50,7 @@ type Coordinator struct {
 	sets    [2]*canarySet    // the newest first; nil: not yet made
 	strange int              // lines printed by sayStrange
 	state   *os.File         // see remember
+	jobs    *jobs            // nil: the points are the runner's
 }
 
 // say prints a line, after making texts of workers safe for a terminal.
@@ -74,9 +75,10 @@ type point struct {
 	name     string        // for people; constant, as job is
 	job      *sweep.Job
 	made     bool
-	kept     bool      // existed before the sweep was served
-	auditing int       // number of times that this machine is making it
-	given    time.Time // time at which a worker first received it
+	kept     bool          // existed before the sweep was served
+	auditing int           // number of times that this machine is making it
+	given    time.Time     // time at which a worker first received it
+	ended    chan struct{} // see end
 }
 
 // pointsOf returns the points of a runner, none of them made.
@@ -90,7 +92,7 @@ func pointsOf(r *sweep.Runner) []*point {
 
 // replace replaces the point's result. The job remains, and the times at which workers received it.
 func (p *point) replace(by point) {
-	by.name, by.job, by.auditing, by.given = p.name, p.job, p.auditing, p.given
+	by.name, by.job, by.auditing, by.given, by.ended = p.name, p.job, p.auditing, p.given, p.ended
 	*p = by
 }
 
@@ -119,12 +121,22 @@ const (
 // Run makes the missing points, and returns all outcomes when they are made or ctx is cancelled. A later coordinator
 // of the folder continues.
 func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome, error) {
+	if err := c.begin(ctx, conn); err != nil {
+		return nil, err
+	}
+	return c.finish(ctx)
+}
+
+// begin reads the state of an earlier coordinator.
+func (c *Coordinator) begin(ctx context.Context, conn *nats.Conn) error {
 	c.conn, c.n, c.started, c.failure = conn, names(c.ID), time.Now(), make(chan error, 1)
 	c.making = make(chan struct{}, ownJobs)
 	c.workers, c.leases = map[string]*workerState{}, map[int][]*lease{}
-	if err := c.load(ctx); err != nil {
-		return nil, err
-	}
+	return c.load(ctx)
+}
+
+// finish makes the missing points.
+func (c *Coordinator) finish(ctx context.Context) ([]sweep.Outcome, error) {
 	defer c.state.Close()
 	err := c.checkTasks()
 	if err == nil {
@@ -234,7 +246,7 @@ func (c *Coordinator) task(k int) ([]byte, error) {
 func (c *Coordinator) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.taking > 0 {
+	if c.taking > 0 || c.jobs != nil && c.jobs.open {
 		return false
 	}
 	for k := range c.points {

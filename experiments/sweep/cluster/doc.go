@@ -10,6 +10,8 @@
 // have the same files, byte for byte. If they differ, the coordinator makes the point itself. It then excludes each
 // worker whose result differs, and has all points of that worker made again.
 //
+// A search does not know its points beforehand: Coordinator.Open and Coordinator.Make give them to workers one by one.
+//
 //   - Only workers send requests, and the coordinator only answers. Each worker signs its requests with its own key.
 //     The coordinator signs each answer, which is bound to the request and sent to the worker's own inbox.
 //   - The coordinator receives one result at a time; audits run concurrently. All change the state under one lock.
@@ -21,7 +23,7 @@
 //
 //   - Messages: protocol.go. Access and connections: access.go, connect.go, secrets.go, identity.go (signatures).
 //   - The coordinator: coordinator.go, join.go (workers that join), leases.go (points given to workers), results.go
-//     (checked results), state.go (for a restart), status.go (progress).
+//     (checked results), jobs.go (points that come one by one), state.go (for a restart), status.go (progress).
 //   - The worker: worker.go. A point's folder as an archive: archive.go.
 //   - The server that the coordinator may start: package embedded.
 package cluster

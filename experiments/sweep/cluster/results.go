@@ -145,6 +145,7 @@ func (c *Coordinator) settle(ctx context.Context, l *lease, r *result, directory
 		return err
 	}
 	p.made = true
+	p.end()
 	w.Points++
 	w.Wall += p.Wall
 	w.Seen = time.Now()
@@ -183,6 +184,7 @@ func (c *Coordinator) makeHere(ctx context.Context, k int, came map[string]strin
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.points[k].auditing--
+		c.points[k].end()
 		if err != nil && ctx.Err() == nil {
 			c.say(fmt.Sprintf("cannot make %s on this machine: %v", c.points[k].name, err))
 		}
@@ -231,13 +233,18 @@ func (c *Coordinator) shutOut(id, why string) {
 	again := 0
 	for k, p := range c.points {
 		if p.made && p.By == id {
+			if again++; c.jobs != nil {
+				continue
+			}
 			if err := c.discard(k); err != nil {
 				c.say(err.Error())
 			}
 			p.replace(point{})
 			c.remember(k)
-			again++
 		}
+	}
+	if c.jobs != nil && again > 0 {
+		c.lie(id)
 	}
 	c.rememberWorker(w)
 	c.mu.Unlock()

@@ -110,7 +110,11 @@ func (e *entry) line() []byte {
 }
 
 // remember stores a point's state for a later coordinator. The caller has locked mu.
-func (c *Coordinator) remember(k int) { c.keep(&entry{Point: k, State: c.points[k]}) }
+func (c *Coordinator) remember(k int) {
+	if c.jobs == nil { // otherwise the caller of Make stores the results
+		c.keep(&entry{Point: k, State: c.points[k]})
+	}
+}
 
 // rememberWorker stores a worker's state. The caller has locked mu.
 func (c *Coordinator) rememberWorker(w *workerState) { c.keep(&entry{Worker: w}) }

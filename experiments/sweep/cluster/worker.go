@@ -48,6 +48,7 @@ type Worker struct {
 	n    names
 	self string
 	made atomic.Int64
+	wake chan struct{} // there may be a point
 
 	mu      sync.Mutex
 	running map[string]int // points by folder, until they are sent
@@ -69,7 +70,7 @@ var (
 
 // Run makes points until there are none, and returns how many it has made.
 func (w *Worker) Run(ctx context.Context, conn *nats.Conn) (made int, err error) {
-	w.conn, w.n, w.running = conn, names(w.ID), map[string]int{}
+	w.conn, w.n, w.running, w.wake = conn, names(w.ID), map[string]int{}, make(chan struct{}, w.Jobs)
 	w.self = w.Name + "-" + strings.ToLower(w.Key.public[len(w.Key.public)-6:])
 	if err := w.join(ctx); err != nil {
 		return 0, over(err)
@@ -226,6 +227,12 @@ func (w *Worker) stayIn(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-news:
+			for range w.Jobs {
+				select {
+				case w.wake <- struct{}{}:
+				default: // it is awake
+				}
+			}
 		case <-time.After(signEvery):
 		}
 	}
@@ -246,12 +253,13 @@ const leaveTimeout = 5 * time.Second
 func (w *Worker) work(ctx context.Context, slot int) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
-	for n := 0; ctx.Err() == nil; n++ {
+	for n := 0; ctx.Err() == nil; {
 		var answer word
 		err := w.ask(ctx, askNext, &want{Worker: w.self}, &answer)
 		if err == nil && answer.Task != nil {
 			var t *task
 			if t, err = readTask(answer.Task); err == nil {
+				n++ // the folder of the previous point may still be in use, not the one before
 				directory := filepath.Join(w.Directory, fmt.Sprintf("point-%d-%d", slot, n%2))
 				out := w.point(ctx, directory, t)
 				sending.Wait()
@@ -262,7 +270,11 @@ func (w *Worker) work(ctx context.Context, slot int) {
 		if err != nil && ctx.Err() == nil {
 			w.Say(fmt.Sprintf("cannot get a point: %v", err))
 		}
-		rest(ctx)
+		select {
+		case <-ctx.Done():
+		case <-w.wake:
+		case <-time.After(askEvery):
+		}
 	}
 }
 
