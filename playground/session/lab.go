@@ -56,8 +56,10 @@ func exercises() ([]Exercise, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := Exercise{Name: name, Title: e.Title, Goal: e.Goal, Text: text, Minutes: e.Minutes, Points: e.Total(), Predicts: predicts(e)}
-		one.Uploads = slices.Concat(e.Pictures, e.Outputs)
+		one := Exercise{
+			Name: name, Title: e.Title, Goal: e.Goal, Text: text, Minutes: e.Minutes, Points: e.Total(),
+			Uploads: slices.Concat(e.Pictures, e.Outputs), Predicts: predicts(e),
+		}
 		for _, file := range e.Started() {
 			text, err := fs.ReadFile(e.Files, lab.StartFolder+"/"+file)
 			if err != nil {
@@ -88,8 +90,8 @@ func predicts(e *lab.Exercise) bool {
 	return slices.ContainsFunc(e.Answers, func(q lab.Question) bool { return q.Predicted })
 }
 
-// submit puts the files into a folder, and reads those that the exercise asks for. For practice, predictions that are not
-// locked count as they are.
+// submit puts the files into a folder, and reads those that the exercise asks for. For practice, predictions that are
+// not locked count as they are.
 func (h *Submission) submit(practice bool) (*lab.Exercise, *lab.Submission, error) {
 	e, err := lab.Builtin(h.Exercise)
 	if err != nil {

@@ -209,3 +209,21 @@ func TestUploads(t *testing.T) {
 		t.Errorf("files: %s", got)
 	}
 }
+
+// TestTexts checks that the texts of all exercises are shown without signs of Markdown.
+func TestTexts(t *testing.T) {
+	b := open(t, "#exercise=figure")
+	b.says("Ready to check figure")
+	b.Value(`(async () => {
+		const [{ markdown }, all] = [await import("./markdown.js"), await (await fetch("examples.json")).json()];
+		const left = all.exercises.flatMap((e) => markdown(e.text).filter((p) => p.tagName !== "PRE" && /` + "```" + `|\*\*|^- |^\||^#|^\d+\. /m.test(p.textContent)).map((p) => e.name + ": " + p.textContent));
+		window.texts = left.join("\n");
+	})()`)
+	b.Wait("typeof window.texts === 'string'")
+	if left := b.Value("window.texts"); left != "" {
+		t.Error(left)
+	}
+	if got := b.Text("#panel-task pre"); !strings.HasPrefix(got, "h0  ---- long, from 0 on, without end ----\\\nh1") {
+		t.Errorf("the drawing: %s", got)
+	}
+}
