@@ -112,27 +112,27 @@ func breakAt(text string, columns int) int {
 }
 
 // beginsAnew matches a line of Markdown that does not continue a paragraph: an empty line, a heading, a table's row, a
-// fence, or an item of a list.
+// code block, or an item of a list.
 var beginsAnew = regexp.MustCompile("^ *($|#|\\||```|- |[0-9]+\\. )")
 
 // paragraphs joins the lines of each paragraph of a text in Markdown, so that it can be folded to another width.
 func paragraphs(text string) string {
 	var b strings.Builder
-	fenced, joins := false, false
+	inCode, joins := false, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		fence := strings.HasPrefix(strings.TrimLeft(line, " "), "```")
+		edge := strings.HasPrefix(strings.TrimLeft(line, " "), "```")
 		switch starts := beginsAnew.MatchString(line); {
 		case b.Len() == 0:
-		case joins && !starts && !fenced:
+		case joins && !starts && !inCode:
 			b.WriteByte(' ')
 			line = strings.TrimLeft(line, " ")
 		default:
 			b.WriteByte('\n')
 		}
 		b.WriteString(line)
-		fenced = fenced != fence
-		joins = !fence && !fenced && line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "|")
+		inCode = inCode != edge
+		joins = !edge && !inCode && line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "|")
 	}
 	return b.String()
 }
