@@ -23,6 +23,8 @@ import (
 
 type envFlags struct {
 	interval   string
+	events     bool
+	hops       int
 	count      int
 	processors int
 	sets       []string
@@ -46,11 +48,13 @@ func newEnvCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.interval, "interval", "10us", "virtual `time` of a step")
+	flags.BoolVar(&f.events, "events", false, "end a step at the next event of a flow, not after an interval")
+	flags.IntVar(&f.hops, "hops", 0, "`number` of hops whose telemetry (INT) is observed")
 	flags.IntVar(&f.count, "count", 1, "`number` of environments")
 	flags.IntVar(&f.processors, "processors", runtime.NumCPU(), "`number` of processors")
 	flags.BoolVar(&f.quick, "quick", false, "use the quick form of a long scenario")
 	setFlag(c, &f.sets)
-	completeNothing(c, "interval", "count", "processors")
+	completeNothing(c, "interval", "hops", "count", "processors")
 	return c
 }
 
@@ -60,10 +64,11 @@ const mostEnvironments = 1024
 // envHello is the first line of the output.
 type envHello struct {
 	Scenario   string        `json:"scenario"`
-	Agents     int           `json:"agents"` // of each environment
-	IntervalPS vtime.Time    `json:"interval_ps"`
+	Agents     int           `json:"agents"`      // of each environment
+	IntervalPS vtime.Time    `json:"interval_ps"` // 0: a step ends at an event
 	DurationPS vtime.Time    `json:"duration_ps"`
 	Features   []env.Feature `json:"features"`
+	Events     []string      `json:"events"`
 	LeastRate  float64       `json:"least_rate"`
 	Declares   string        `json:"declares"` // the head of a controller file
 }
@@ -73,10 +78,16 @@ func (f *envFlags) run(name string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return badInput(fmt.Errorf("--interval: %w", err))
 	}
+	if f.events {
+		interval = 0
+	} else if interval <= 0 {
+		return badInput(fmt.Errorf("--interval %s: expected a time above 0", f.interval))
+	}
 	if f.count > mostEnvironments {
 		return badInput(fmt.Errorf("--count %d: expected 1 to %d", f.count, mostEnvironments))
 	}
-	e, err := env.Read(name, interval, scenario.Reading{Memory: machine.AvailableMemory(), Quick: f.quick, Sets: f.sets})
+	reading := scenario.Reading{Memory: machine.AvailableMemory(), Quick: f.quick, Sets: f.sets}
+	e, err := env.Read(name, env.Options{Interval: interval, Hops: f.hops}, reading)
 	if err != nil {
 		return badInput(err)
 	}
@@ -85,7 +96,7 @@ func (f *envFlags) run(name string, in io.Reader, out io.Writer) error {
 	}
 	runtime.GOMAXPROCS(min(f.processors, runtime.NumCPU())) // more would only wait for each other
 	hello, err := json.Marshal(envHello{
-		e.Scenario.Name, e.Agents, e.Interval, e.Scenario.Duration, env.Features, env.LeastRate, env.Declarations,
+		e.Scenario.Name, e.Agents, e.Interval, e.Scenario.Duration, e.Features(), env.EventNames, env.LeastRate, e.Declarations(),
 	})
 	if err != nil {
 		return err
@@ -103,7 +114,7 @@ func (f *envFlags) run(name string, in io.Reader, out io.Writer) error {
 // A request has, for each environment, an operation (a byte, see package env) and a seed (8 bytes), then the rates of
 // all agents (float32). A reply has the length of an error message, 0 for none (8 bytes), and the message. Without one
 // it has, for each environment, its time in ns (float64); then the observations of all agents (float32), their states
-// (a byte each), and for each environment whether its episode is over (a byte).
+// (a byte each) and events (a byte each), and for each environment whether its episode is over (a byte).
 func (f *envFlags) exchange(v *env.Vector, in io.Reader, out io.Writer) error {
 	request := make([]byte, len(v.Operations)*9+len(v.Rates)*4)
 	reply := []byte{}
@@ -140,7 +151,7 @@ func (f *envFlags) exchange(v *env.Vector, in io.Reader, out io.Writer) error {
 		for _, s := range v.States {
 			reply = append(reply, byte(s))
 		}
-		reply = append(reply, v.Over...)
+		reply = append(append(reply, v.Events...), v.Over...)
 		if _, err := out.Write(reply); err != nil {
 			return &exitError{exitEnvironment, fmt.Errorf("write a reply: %w", err)}
 		}

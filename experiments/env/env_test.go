@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ const interval = 10 * vtime.Microsecond
 
 func incast(t testing.TB) *Environment {
 	t.Helper()
-	e, err := Read("incast", interval, scenario.Reading{Sets: []string{"flows.0.size=100KB"}})
+	e, err := Read("incast", Options{Interval: interval}, scenario.Reading{Sets: []string{"flows.0.size=100KB"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func incast(t testing.TB) *Environment {
 }
 
 // constant is a controller file that has the rates of TestEpisode.
-const constant = Declarations + `
+const constant = `
 interval = 10 * us
 
 def init(flow):
@@ -59,7 +60,7 @@ func TestEpisode(t *testing.T) {
 	delivered := make([]float64, e.Agents) // in intervals of the line
 	for steps := 1; ; steps++ {
 		for i := range delivered {
-			o := p.Observations[i*len(Features):]
+			o := p.Observations[i*e.count():]
 			delivered[i] += float64(o[1])
 			if o[2] != 0 && (o[3] < 1 || o[2] < o[3]) {
 				t.Errorf("%v: mean RTT %v, least %v, by the base RTT", p.Now, o[2], o[3])
@@ -87,7 +88,7 @@ func TestEpisode(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "constant.star")
-	if err := os.WriteFile(file, []byte(constant), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(e.Declarations()+constant), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, err := scenario.Reading{Sets: []string{"flows.0.size=100KB"}, Controllers: []string{file}}.Load("incast")
@@ -104,6 +105,84 @@ func TestEpisode(t *testing.T) {
 	}
 }
 
+// TestEvents compares an episode whose steps end at events with a run under a controller file that sets the same rates
+// at the same events, in a fabric of several switches: its steps are in order of time, and one flow has each event.
+func TestEvents(t *testing.T) {
+	sets := []string{
+		"flows.0.size=20KB", "report=[]",
+		"topology={rate: 40Gbps, delay: 1us, leafspine: {leaves: 3, spines: 1, hosts_per_leaf: 2}}",
+	}
+	e, err := Read("incast", Options{Hops: 3}, scenario.Reading{Sets: sets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.Start(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acks, last, telemetry := 0, vtime.Time(0), false
+	for rates := slices.Repeat([]float32{1.0 / 2}, e.Agents); !p.Over; {
+		if p.Now < last {
+			t.Fatalf("a step at %v after one at %v", p.Now, last)
+		}
+		last = p.Now
+		for i, events := range p.Events {
+			o := p.Observations[i*e.count():]
+			if events&Acked != 0 {
+				acks++
+				// The ports have the hosts' rate. The spine's has a queue, since two leaves send to the third.
+				spine := o[len(features)+len(hopFeatures):]
+				telemetry = telemetry || spine[0] > 0 && spine[2] > 0.9 && spine[2] <= 1.01 && spine[3] != 0
+				if o[1] == 0 || spine[1] != 1 {
+					t.Errorf("%v: %v", p.Now, o[:e.count()])
+				}
+			}
+		}
+		p.Begin(rates)
+		if err := p.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each flow has 20 packets, the ACK of the last of which ends it.
+	if acks != 19*e.Agents || !telemetry {
+		t.Errorf("%d ACKs of %d flows; telemetry: %v", acks, e.Agents, telemetry)
+	}
+	file := filepath.Join(t.TempDir(), "events.star")
+	const text = `
+def init(flow):
+    flow.rate = path.line_rate
+
+def on_sent(flow, now, payload):
+    flow.rate = path.line_rate / 2
+
+def on_ack(flow, ack):
+    flow.rate = path.line_rate / 2
+`
+	if err := os.WriteFile(file, []byte(e.Declarations()+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Reading{Sets: sets, Controllers: []string{file}}.Load("incast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ordered, err := runner.Watch(t.Context(), s, runner.Options{Controller: file, Seed: 1, Processors: 1},
+		runner.Watching{Ordered: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ordered.Fingerprint != p.Fingerprint || p.Fingerprint == "" {
+		t.Errorf("the episode has the fingerprint %q, the run %q", p.Fingerprint, ordered.Fingerprint)
+	}
+	sum, err := runner.Watch(t.Context(), s, runner.Options{Controller: file, Seed: 1, Processors: 1}, runner.Watching{})
+	if err != nil || !reflect.DeepEqual(sum.Flows, ordered.Flows) || sum.VirtualNS != ordered.VirtualNS {
+		t.Errorf("error %v; in order of time %+v, otherwise %+v", err, ordered.Flows, sum.Flows)
+	}
+	if p, err = e.Start(1); err != nil {
+		t.Fatal(err)
+	}
+	p.End() // in the middle
+}
+
 // TestVector checks that environments do not depend on each other, nor on when they are reset.
 func TestVector(t *testing.T) {
 	e := incast(t)
@@ -116,7 +195,7 @@ func TestVector(t *testing.T) {
 			if err := v.Proceed(); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, v.Observations[at*e.Agents*len(Features):(at+1)*e.Agents*len(Features)]...)
+			all = append(all, v.Observations[at*e.Agents*e.count():(at+1)*e.Agents*e.count()]...)
 			for i := range v.Operations {
 				v.Operations[i] = byte(Step)
 				if v.Over[i] == 1 || v.Times[i] == 0 {
@@ -148,12 +227,13 @@ func TestMistakes(t *testing.T) {
 		sets     []string
 		want     string
 	}{
-		{"incast", 0, nil, "expected a time above 0"},
+		{"incast", -1, nil, "expected a time above 0"},
 		{"incost", interval, nil, `did you mean "incast"`},
 		{"incast", interval, []string{"flows.0.sise=1KB"}, "sise"},
 		{"dcon-websearch", interval, nil, "expected 1 to 4096, since each is an agent"},
 	} {
-		if _, err := Read(c.name, c.interval, scenario.Reading{Sets: c.sets}); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := Read(c.name, Options{Interval: c.interval}, scenario.Reading{Sets: c.sets})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
@@ -166,7 +246,10 @@ func TestMistakes(t *testing.T) {
 
 // BenchmarkStep measures agents' steps: see docs/env.md.
 func BenchmarkStep(b *testing.B) {
-	e := incast(b)
+	e, err := Read("incast", Options{Interval: interval}, scenario.Reading{})
+	if err != nil {
+		b.Fatal(err)
+	}
 	v := NewVector(e, 16)
 	defer v.Close()
 	for i := range v.Operations {

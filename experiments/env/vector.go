@@ -8,7 +8,7 @@ import (
 
 // Operations on an environment.
 const (
-	Step  = 0 // let the interval proceed with the agents' rates
+	Step  = 0 // let the step proceed with the agents' rates
 	Reset = 1 // start an episode with the seed
 	Leave = 2 // do nothing
 )
@@ -23,6 +23,7 @@ type Vector struct {
 	Times        []vtime.Time // of each environment
 	Observations []float32    // of each agent
 	States       []State      // of each agent
+	Events       []byte       // of each agent
 	Over         []byte       // 1 for each environment whose episode is over
 
 	environment *Environment
@@ -35,8 +36,9 @@ func NewVector(e *Environment, count int) *Vector {
 	agents := count * e.Agents
 	return &Vector{
 		Operations: make([]byte, count), Seeds: make([]uint64, count), Rates: make([]float32, agents),
-		Times: make([]vtime.Time, count), Observations: make([]float32, agents*len(Features)), States: make([]State, agents),
-		Over: make([]byte, count), environment: e, episodes: make([]*Episode, count), errs: make([]error, count),
+		Times: make([]vtime.Time, count), Observations: make([]float32, agents*e.count()), States: make([]State, agents),
+		Events: make([]byte, agents),
+		Over:   make([]byte, count), environment: e, episodes: make([]*Episode, count), errs: make([]error, count),
 	}
 }
 
@@ -79,7 +81,8 @@ func (v *Vector) Proceed() error {
 		if p.Over {
 			v.Over[i] = 1
 		}
-		copy(v.Observations[i*n*len(Features):], p.Observations)
+		copy(v.Observations[i*len(p.Observations):], p.Observations)
+		copy(v.Events[i*n:], p.Events)
 		copy(v.States[i*n:], p.States)
 	}
 	return errors.Join(v.errs...)

@@ -340,6 +340,7 @@ func (r *runner) build() (err error) {
 	config := engine.Config{
 		Plan: s.Topology, Plane: r.plane, Switches: scenario.SwitchSettings(s, r.Needs), Hosts: r.Hosts(),
 		Features: r.Features(), Seed: r.Seed, Observer: r.recorder, Workers: r.workerPool,
+		Ordered: r.watching != nil && r.watching.Ordered,
 	}
 	for _, o := range r.observers {
 		if o.Tracer != nil {
@@ -358,7 +359,10 @@ func (r *runner) build() (err error) {
 
 func (r *runner) addFlows() {
 	r.operations = AddOperations(r.engine, r.Scenario)
-	r.newController, r.rtt = r.controller, r.rttOf // one of each for all flows
+	r.newController = r.controller // one for all flows
+	if r.watching == nil || !r.watching.NoRTT {
+		r.rtt = r.rttOf
+	}
 	r.engine.Reserve(r.Scenario.Entries() + len(r.QPs))
 	draws := func(int, int) uint64 { return 0 }
 	if r.Hosts().Entropy != hostagent.EntropyFlow {

@@ -20,6 +20,12 @@ type Watching struct {
 	Sample func(flow int, now, rtt vtime.Time)
 	// Controller creates a flow's controller in place of the congestion control's own.
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
+	// NoRTT leaves RTTs out of the summary.
+	NoRTT bool
+	// Ordered makes all calls come in order of time, on one processor. Otherwise the time of a call may be a few delays
+	// of cables before that of an earlier one. The results are equal, but in a fabric of several switches the
+	// fingerprint is another one, since it hashes all events in order.
+	Ordered bool
 	// Ended, if set, is called with the engine when the run has ended, before its plane is closed.
 	Ended func(e *engine.Engine)
 }

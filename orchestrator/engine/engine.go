@@ -33,6 +33,7 @@ type Config struct {
 	// Workers drives several partitions at once, if the plane supports it. With nil one worker drives all. Results do
 	// not depend on it.
 	Workers WorkerPool
+	Ordered bool // handles all events in order of time, by one worker; a fabric with Live does so, too
 }
 
 // Engine drives a fabric in virtual time: it holds the clock and the event queues, and moves frames between ports,
@@ -81,7 +82,7 @@ func New(c Config) (*Engine, error) {
 		pool: frame.NewPool(plane.FrameSize(plan)),
 	}}
 	e.firstWorker, e.drivenPartition, e.maxBroken = &e.worker, noPartition, maxViolations
-	e.addPartitions()
+	e.addPartitions(live || c.Ordered)
 	e.addSwitches()
 	e.flowControl = newFlowControl(e)
 	e.countsFrames = e.flowControl.countsFrames()
@@ -115,11 +116,11 @@ func New(c Config) (*Engine, error) {
 }
 
 // addPartitions divides the fabric, and gives each port its partition.
-func (e *Engine) addPartitions() {
-	plan, live := e.plan, e.features.Live
+func (e *Engine) addPartitions(whole bool) {
+	plan := e.plan
 	division := partition.Divide(plan)
 	e.byPort = division.Count > 1
-	if live { // driven as a whole, with the events of one time in the order of a run
+	if whole { // driven as a whole, with the events of one time in the order of a run
 		division = partition.Undivided(plan)
 	}
 	ofPort := division.Of
@@ -144,7 +145,7 @@ func (e *Engine) addPartitions() {
 			e.ports[i].index = int32(p.Interface)
 		}
 		e.ports[i].setRate(p.Rate)
-		if live && node.Kind == topologies.Host {
+		if e.features.Live && node.Kind == topologies.Host {
 			e.ports[i].hostStack = &hostStack{}
 		}
 		r := e.partitions[ofPort[i]]

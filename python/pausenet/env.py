@@ -1,4 +1,4 @@
-"""Environments for reinforcement learning: agents set the rates of a scenario's flows, interval by interval.
+"""Environments for reinforcement learning: agents set the rates of a scenario's flows, step by step.
 
 They have Gymnasium's interface, and are Gymnasium's own classes if gymnasium is installed. Only numpy is needed.
 """
@@ -70,10 +70,8 @@ def reward(observation: Any) -> Any:
 class _Program:
     """The process that simulates a number of environments."""
 
-    def __init__(self, scenario: str, count: int, interval: str, settings: Optional[Mapping[str, Any]], quick: bool,
-                 processors: Optional[int]) -> None:
-        self.command = [_command.binary(), "env", f"--count={count}", f"--interval={interval}"]
-        self.command += _command.arguments({"quick": quick, "processors": processors})
+    def __init__(self, scenario: str, count: int, settings: Optional[Mapping[str, Any]], **flags: Any) -> None:
+        self.command = [_command.binary(), "env", f"--count={count}", *_command.arguments(flags)]
         self.command += [f"--set={k}={_command.setting(v)}" for k, v in (settings or {}).items()]
         self.command += ["--", scenario]
         try:
@@ -95,13 +93,14 @@ class _Program:
         self.operations = np.frombuffer(self.request, np.uint8, count)
         self.seeds = np.frombuffer(self.request, "<u8", count, count)
         self.rates = np.frombuffer(self.request, "<f4", all_agents, count * 9)
-        self.reply = bytearray(count * 9 + all_agents * (4 * features + 1))
+        self.reply = bytearray(count * 9 + all_agents * (4 * features + 2))
         at = 8 * count
         self.times = np.frombuffer(self.reply, "<f8", count)
         self.observations = np.frombuffer(self.reply, "<f4", all_agents * features, at).reshape(count, agents, features)
         at += 4 * all_agents * features
         self.states = np.frombuffer(self.reply, np.uint8, all_agents, at).reshape(count, agents)
-        self.over = np.frombuffer(self.reply, np.uint8, count, at + all_agents)
+        self.events = np.frombuffer(self.reply, np.uint8, all_agents, at + all_agents).reshape(count, agents)
+        self.over = np.frombuffer(self.reply, np.uint8, count, at + 2 * all_agents)
 
     def exchange(self) -> None:
         """Send the request, and read the reply."""
@@ -152,18 +151,21 @@ class _Program:
 class _Base:
     """What both kinds of environments share."""
 
-    def _open(self, scenario: Any, count: int, interval: Any, action: str, reward_of: Reward, set: Any, quick: bool,
-              max_steps: Optional[int], processors: Optional[int]) -> None:
+    def _open(self, scenario: Any, count: int, interval: Any, action: str, reward_of: Reward, set: Any,
+              max_steps: Optional[int], **flags: Any) -> None:
         if action not in ("change", "rate"):
             raise ValueError(f'action={action!r}: expected "change" or "rate"')
-        self._program = _Program(str(scenario), count, str(interval), set, quick, processors)
+        self._program = _Program(str(scenario), count, set, events=interval is None,
+                                 interval=None if interval is None else str(interval), **flags)
         hello = self._program.hello
         #: The names of the features, in the order of an observation.
         self.features: List[str] = [f["name"] for f in hello["features"]]
         #: The declarations with which a controller file must begin to run under the same conditions.
         self.declares: str = hello["declares"]
-        #: The virtual time of a step, in seconds.
+        #: The virtual time of a step, in seconds; 0 if a step ends at the next event of a flow.
         self.interval: float = hello["interval_ps"] * 1e-12
+        #: The names of events: bit i of info["events"] is events[i].
+        self.events: List[str] = hello["events"]
         self._least, self._agents, self._count = hello["least_rate"], hello["agents"], count
         self._action, self._reward, self._max_steps = action, reward_of, max_steps
         self._low = np.array([f["low"] for f in hello["features"]], np.float32)
@@ -173,11 +175,16 @@ class _Base:
 
     def _set_rates(self, actions: Any) -> None:
         actions = np.asarray(actions, np.float32).reshape(self._rates.shape)
+        acts: Any = True if self.interval else self._program.events != 0
         if self._action == "rate":
-            np.multiply(np.add(actions, 1), 0.5, out=self._rates)
+            np.multiply(np.add(actions, 1), 0.5, out=self._rates, where=acts)
         else:
-            np.multiply(self._rates, 1 + 0.5 * np.clip(actions, -1, 1), out=self._rates)
+            np.multiply(self._rates, 1 + 0.5 * np.clip(actions, -1, 1), out=self._rates, where=acts)
         np.clip(self._rates, self._least, 1, out=self._rates)
+
+    def _rewarded(self, active: Any) -> Any:
+        """Return which flows have a reward for the step: those that were active, or those with an event."""
+        return active if self.interval else self._program.events != 0
 
     def _ends(self) -> Tuple[Any, Any]:
         """Return which environments have terminated (all flows have ended), and which are cut off."""
@@ -203,15 +210,22 @@ class Env(_Base, _Env):  # type: ignore[misc]
 
     An observation has a row for each flow. An action has a number in -1..1 for each: with action="change", the flow's
     rate is multiplied by 1 + action/2; with action="rate", it is set to (1 + action)/2 of the line's. The reward is the
-    mean over the flows that are active. An episode terminates when all flows have ended, and is truncated after the
+    mean over the flows that are active.
+
+    With interval=None a step ends at the next event of a flow: its start, an ACK, a NAK or a timeout. Only flows with an
+    event have a new observation, and only their actions count. hops=N adds the telemetry (INT) of the first N switches
+    of each flow's path to its observation.
+
+    An episode terminates when all flows have ended, and is truncated after the
     scenario's duration or max_steps.
     """
 
     metadata = _METADATA
 
-    def __init__(self, scenario: Any, *, interval: Any = "10us", action: str = "change", reward: Reward = reward,
-                 set: Optional[Mapping[str, Any]] = None, quick: bool = False, max_steps: Optional[int] = None) -> None:
-        self._open(scenario, 1, interval, action, reward, set, quick, max_steps, 1)
+    def __init__(self, scenario: Any, *, interval: Any = "10us", hops: int = 0, action: str = "change",
+                 reward: Reward = reward, set: Optional[Mapping[str, Any]] = None, quick: bool = False,
+                 max_steps: Optional[int] = None) -> None:
+        self._open(scenario, 1, interval, action, reward, set, max_steps, hops=hops, quick=quick, processors=1)
         n, k = self._agents, len(self.features)
         self.observation_space = Box(np.tile(self._low, (n, 1)), np.tile(self._high, (n, 1)), (n, k))
         self.action_space = Box(-1.0, 1.0, (n,))
@@ -227,13 +241,14 @@ class Env(_Base, _Env):  # type: ignore[misc]
         return p.observations[0].copy(), self._info()
 
     def step(self, action: Any) -> Tuple[Any, float, bool, bool, Dict[str, Any]]:
-        """Let an interval pass with the rates of an action."""
+        """Let a step pass with the rates of an action."""
         p = self._program
         self._set_rates(action)
         p.operations[0] = _STEP
         active = p.states[0] == _ACTIVE
         p.exchange()
         self._steps += 1
+        active = self._rewarded(active[None])[0]
         terminated, truncated = self._ends()
         observation = p.observations[0].copy()
         value = float(self._reward(observation)[active].mean()) if active.any() else 0.0
@@ -241,7 +256,8 @@ class Env(_Base, _Env):  # type: ignore[misc]
 
     def _info(self) -> Dict[str, Any]:
         p = self._program
-        return {"time_ns": float(p.times[0]), "active": p.states[0] == _ACTIVE, "seed": self._seed}
+        return {"time_ns": float(p.times[0]), "active": p.states[0] == _ACTIVE, "seed": self._seed,
+                "events": p.events[0].copy()}
 
 
 class VectorEnv(_Base, _VectorEnv):  # type: ignore[misc]
@@ -257,12 +273,12 @@ class VectorEnv(_Base, _VectorEnv):  # type: ignore[misc]
 
     metadata = _METADATA
 
-    def __init__(self, scenario: Any, count: int, *, agents: str = "flow", interval: Any = "10us", action: str = "change",
-                 reward: Reward = reward, set: Optional[Mapping[str, Any]] = None, quick: bool = False,
-                 max_steps: Optional[int] = None, processors: Optional[int] = None) -> None:
+    def __init__(self, scenario: Any, count: int, *, agents: str = "flow", interval: Any = "10us", hops: int = 0,
+                 action: str = "change", reward: Reward = reward, set: Optional[Mapping[str, Any]] = None,
+                 quick: bool = False, max_steps: Optional[int] = None, processors: Optional[int] = None) -> None:
         if agents not in ("flow", "one"):
             raise ValueError(f'agents={agents!r}: expected "flow" or "one"')
-        self._open(scenario, count, interval, action, reward, set, quick, max_steps, processors)
+        self._open(scenario, count, interval, action, reward, set, max_steps, hops=hops, quick=quick, processors=processors)
         n, k = self._agents, len(self.features)
         self._each_flow = agents == "flow"
         if self._each_flow:
@@ -291,12 +307,13 @@ class VectorEnv(_Base, _VectorEnv):  # type: ignore[misc]
         return self._observation(), self._info()
 
     def step(self, actions: Any) -> Tuple[Any, Any, Any, Any, Dict[str, Any]]:
-        """Let an interval of each environment pass."""
+        """Let a step of each environment pass."""
         p = self._program
         fresh = self._over.copy()
         active = (p.states == _ACTIVE) & ~fresh[:, None]
         self._set_rates(actions)
         self._proceed()
+        active = self._rewarded(active) & ~fresh[:, None]
         terminated, truncated = self._ends()
         terminated &= ~fresh
         truncated &= ~fresh
@@ -327,4 +344,4 @@ class VectorEnv(_Base, _VectorEnv):  # type: ignore[misc]
 
     def _info(self) -> Dict[str, Any]:
         p = self._program
-        return {"time_ns": p.times.copy(), "active": (p.states == _ACTIVE).copy()}
+        return {"time_ns": p.times.copy(), "active": (p.states == _ACTIVE).copy(), "events": p.events.copy()}

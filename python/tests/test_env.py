@@ -106,3 +106,25 @@ def test_gymnasium(tmp_path):
             "assert VectorEnv.metadata['autoreset_mode'] == 'next'\n"
             "assert type(Env('incast').action_space) is gymnasium.spaces.Box\n")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_events():
+    """A step ends at an event, only flows with one act, and each flow has a start, ACKs and an end."""
+    env = Env("incast", set={"flows.0.size": "20KB"}, interval=None, hops=1, action="rate")
+    assert env.features[7:] == ["hop1_queue", "hop1_rate", "hop1_tx", "hop1_gradient"] and env.interval == 0
+    assert '"INT"' in env.declares
+    observation, info = env.reset(seed=1)
+    count, time, over = np.zeros((5, 4), int), 0.0, False
+    while not over:
+        assert env.observation_space.contains(observation) and info["time_ns"] >= time
+        time = info["time_ns"]
+        count += (info["events"] >> np.arange(5)[:, None]) & 1
+        before = observation
+        observation, reward, over, truncated, info = env.step(np.full(4, -0.5))
+        assert not truncated and np.array_equal(observation[info["events"] == 0], before[info["events"] == 0])
+    count += (info["events"] >> np.arange(5)[:, None]) & 1
+    # 20 packets a flow, the last ACK of which is its end.
+    assert dict(zip(env.events, count.tolist())) == {
+        "start": [1] * 4, "ack": [19] * 4, "nak": [0] * 4, "timeout": [0] * 4, "end": [1] * 4}
+    assert observation[:, 0] == pytest.approx(0.25) and observation[:, 8] == pytest.approx(1)
+    env.close()
