@@ -36,6 +36,20 @@ search:
   budget: 20
 `
 
+// explained is a family with cases that do not fail, so that the search asks for their causes.
+const explained = `
+topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
+controllers: [none, dcqcn]
+expect_unused: [controller, pfc]
+duration: 200us
+drain: true
+sample: {interval: 100us, flows: none}
+search:
+  objective: {metric: slowdown_mean, under: dcqcn, at_least: 1.2}
+  flows: [{count: 2..3, from: all, to: h0, size: 20KB..60KB, start: 0us..5us}]
+  budget: 6
+`
+
 const tuned = `
 topology: {rate: 40Gbps, delay: 1us, star: {hosts: 4}}
 switch: {ecn: {mode: red, kmin: 1KB, kmax: 100KB, pmax: 1}}
@@ -127,23 +141,40 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestTune checks that a tuning by workers equals that of one machine.
-func TestTune(t *testing.T) {
+// TestExplained checks that a search whose cases need the record of causes, and a tuning, equal those of one machine.
+func TestExplained(t *testing.T) {
+	family, err := search.Parse("family.yaml", []byte(explained))
+	if err != nil {
+		t.Fatal(err)
+	}
 	tuning, err := tune.Parse("tuned.yaml", []byte(tuned))
 	if err != nil {
 		t.Fatal(err)
 	}
-	do := func(ctx context.Context, o explore.Options) error {
-		_, err := tuning.Tune(ctx, o)
-		return err
-	}
-	want, l := explored(t, tuning.Identity("v1"), do)
-	s := l.lend(do)
-	for _, name := range []string{"a", "b"} {
-		s.worker(t.Context(), name, "b1", honest)
-	}
-	s.await()
-	if got := results(t); !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	for _, c := range []struct {
+		identity string
+		do       exploring
+	}{
+		{family.Identity("v1"), func(ctx context.Context, o explore.Options) error {
+			r, err := family.Search(ctx, o)
+			if err == nil && (len(r.Cases) == 0 || strings.HasPrefix(r.Cases[0].Cause, "verdict")) {
+				t.Errorf("cases without a recorded cause: %+v", r.Cases)
+			}
+			return err
+		}},
+		{tuning.Identity("v1"), func(ctx context.Context, o explore.Options) error {
+			_, err := tuning.Tune(ctx, o)
+			return err
+		}},
+	} {
+		want, l := explored(t, c.identity, c.do)
+		s := l.lend(c.do)
+		for _, name := range []string{"a", "b"} {
+			s.worker(t.Context(), name, "b1", honest)
+		}
+		s.await()
+		if got := results(t); !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
 	}
 }
