@@ -58,6 +58,57 @@ func TestEdges(t *testing.T) {
 				`"E0": {"pfc_enable"`, `"E0": {"tc_to_pg_map": "M", "pfc_enable"`,
 			}, want: "warning profile",
 		},
+		{name: "a cable of 0 m, a byte short", old: `"A": {"E0": "300m"`, new: `"A": {"E0": "0m"`, also: []string{
+			`"xoff": "48121", "dynamic_th": "0", "xon_offset"`, `"xoff": "10620", "dynamic_th": "0", "xon_offset"`,
+		}, want: "warning headroom"}, // 48121 B less the 37500 B on the cable
+		{name: "a poll as long as the detection", old: `"PFC_WD": {`, new: `"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}, `},
+		{
+			name: "a poll longer than the detection", old: `"PFC_WD": {`, new: `"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "201"}, `,
+			want: "warning watchdog-time",
+		},
+		{
+			name: "a restore shorter than the detection", old: `"200", "restoration_time": "200"}, "E1"`,
+			new: `"200", "restoration_time": "199"}, "E1"`, want: "warning watchdog-time",
+		},
+		{
+			name: "a restore at once", old: `"200", "restoration_time": "200"}, "E1"`,
+			new: `"200", "restoration_time": "0"}, "E1"`, want: "warning watchdog-time",
+		},
+		{name: "XON a byte below a static XOFF", old: `"dynamic_th": "0", "xon_offset": "9000"`, new: `"static_th": "900000", "xon": "899999"`},
+		{
+			name: "XON at a static XOFF", old: `"dynamic_th": "0", "xon_offset": "9000"`,
+			new: `"static_th": "900000", "xon": "900000"`, want: "error threshold",
+		},
+		{
+			name: "static thresholds that fill the pool", old: `"dynamic_th": "0", "xon_offset": "9000"`, new: `"static_th": "1500000"`,
+			also: []string{`"xoff": "48121", "dynamic_th": "0"}`, `"xoff": "48121", "static_th": "1500000"}`},
+		},
+		{
+			name: "static thresholds a byte above the pool", old: `"dynamic_th": "0", "xon_offset": "9000"`, new: `"static_th": "1500000"`,
+			also: []string{`"xoff": "48121", "dynamic_th": "0"}`, `"xoff": "48121", "static_th": "1500001"}`},
+			want: "error threshold",
+		},
+		{
+			// Two frames of 9100 B and 116 B of headers, with two groups: 3 * 18432 B.
+			name: "a pool for two frames of each group", old: `"3000000"`, new: `"55296"`, also: []string{
+				`"400000"`, `"9000"`, `"800000"`, `"9000"`,
+			},
+		},
+		{
+			name: "a byte less for each group", old: `"3000000"`, new: `"55293"`, also: []string{`"400000"`, `"9000"`, `"800000"`, `"9000"`},
+			want: "error threshold, error threshold",
+		},
+		{name: "Kmin at Kmax", old: `"400000"`, new: `"800000"`},
+		{name: "Kmin at Kmax, and no pool's size", old: `"400000"`, new: `"800000"`, also: []string{`"size": "3000000"`, `"mode": "static"`}},
+		{
+			name: "Kmin above Kmax, and no pool's size", old: `"400000"`, new: `"800001"`,
+			also: []string{`"size": "3000000"`, `"mode": "static"`}, want: "error ecn-first",
+		},
+		{
+			name: "ToS 0 of a NIC with PFC", more: files("h0/cma_roce_tos", "0\n", "h0/dcb", "prio-pfc 3:on\n"),
+			want: "error class, error trust",
+		},
+		{name: "ToS 0 of a NIC without PFC", more: files("h0/cma_roce_tos", "0\n", "h0/dcb", "prio-pfc 3:off\n"), want: "error class"},
 		{name: "CNPs in another TC", more: files("h0/cnp_dscp", "48\n")},
 		{name: "CNPs in data's TC", more: files("h0/cnp_dscp", "26\n"), want: "warning cnp"},
 	} {
@@ -140,6 +191,28 @@ func TestSharedPool(t *testing.T) {
 		r, err := Audit(files("s/config_db.json", text), Assumptions{})
 		if err != nil || len(r.Findings) != want || want > 0 && r.Findings[0].Rule != "headroom-pool" {
 			t.Errorf("%d ports: %+v, %v", ports, r, err)
+		}
+	}
+}
+
+// TestSharedSum checks that a shared headroom pool for all groups together is enough, whatever their number: one of 48121
+// B and eight of 100 B.
+func TestSharedSum(t *testing.T) {
+	s := &Switch{Name: "s", Pools: map[string]*Pool{"ingress_lossless_pool": {Name: "p"}}}
+	for i := range 9 {
+		of := &Profile{XOFF: 100}
+		if i == 0 {
+			of.XOFF = 48121
+		}
+		p := &Port{Switch: s, Name: fmt.Sprint(i), Up: true, PFC: 1 << 3, PFCToPG: [8]int{3: 3}}
+		p.Groups[3] = of
+		s.Ports = append(s.Ports, p)
+	}
+	for shared, want := range map[int64]int{48920: 1, 48921: 0} {
+		s.Pools["ingress_lossless_pool"].Shared = shared
+		a := &auditor{fabric: &Fabric{Switches: []*Switch{s}}, report: &Report{}, rule: &Rules[2]}
+		if checkSharedPool(a); len(a.report.Findings) != want {
+			t.Errorf("%d B: %d findings, want %d", shared, len(a.report.Findings), want)
 		}
 	}
 }
