@@ -187,7 +187,7 @@ func TestRuledOut(t *testing.T) {
 	}{
 		{BitErrors, "leaf1:h4", true},
 		{resimulate.Storm, "h0", true},
-		{resimulate.SlowNIC, "h4", true},
+		{resimulate.SlowNIC, "h4", false},
 		{NoECN, "leaf1", true},
 		{NoECN, "leaf0", false},
 		{Watchdog, "leaf0", true},
