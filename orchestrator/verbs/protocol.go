@@ -20,7 +20,7 @@ const (
 	maxInline       = 1024
 	maxPrivate      = 196
 	maxWork         = 16384
-	maxCQE          = 65536
+	maxCQE          = 1048576
 	ringHeader      = 128
 	ringEntry       = 64
 	cmEventWords    = 15

@@ -393,6 +393,13 @@ static void synchronous(void)
 	IS("rdma_freeaddrinfo", 1);
 	hints.ai_flags = 0;
 	rdma_getaddrinfo(address, "7471", &hints, &info);
+	struct rdma_addrinfo *copied = NULL;
+	hints.ai_dst_addr = info->ai_dst_addr;
+	hints.ai_dst_len = info->ai_dst_len;
+	IS("rdma_getaddrinfo, of hints alone",
+	   !rdma_getaddrinfo(NULL, NULL, &hints, &copied) && copied->ai_dst_len == info->ai_dst_len &&
+		   !memcmp(copied->ai_dst_addr, info->ai_dst_addr, info->ai_dst_len));
+	rdma_freeaddrinfo(copied);
 	rdma_create_ep(&id, info, NULL, &attr);
 	struct ibv_mr *m;
 	struct ibv_wc wc;

@@ -72,7 +72,7 @@ static struct sockaddr *copy(const struct sockaddr *a, socklen_t length)
 
 EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints, struct rdma_addrinfo **out)
 {
-	struct addrinfo want = {.ai_family = node ? AF_UNSPEC : AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+	struct addrinfo want = {.ai_family = node ? AF_UNSPEC : AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
 	int passive = hints && hints->ai_flags & RAI_PASSIVE;
 	if (hints && hints->ai_family)
 		want.ai_family = hints->ai_family;
@@ -83,33 +83,38 @@ EXPORT int rdma_getaddrinfo(const char *node, const char *service, const struct 
 		want.ai_flags |= AI_PASSIVE;
 	if (hints && hints->ai_flags & RAI_NUMERICHOST)
 		want.ai_flags |= AI_NUMERICHOST;
-	if (!node && !service)
+	if (!node && !service && !hints)
 		return result(EINVAL);
-	int error = getaddrinfo(node, service, &want, &found);
+	int error = node || service ? getaddrinfo(node, service, &want, &found) : 0;
 	if (error)
 		return error;
 	struct rdma_addrinfo *r = calloc(1, sizeof(*r));
 	if (!r) {
-		freeaddrinfo(found);
+		if (found)
+			freeaddrinfo(found);
 		return result(ENOMEM);
 	}
-	r->ai_family = found->ai_family;
+	r->ai_family = found ? found->ai_family : want.ai_family;
 	r->ai_qp_type = hints && hints->ai_qp_type ? hints->ai_qp_type : space == RDMA_PS_UDP ? IBV_QPT_UD
 											      : IBV_QPT_RC;
 	r->ai_port_space = space;
-	if (passive) {
-		r->ai_flags = RAI_PASSIVE;
+	r->ai_flags = passive ? RAI_PASSIVE : 0;
+	if (found && passive) {
 		r->ai_src_addr = copy(found->ai_addr, found->ai_addrlen);
 		r->ai_src_len = found->ai_addrlen;
-	} else {
+	} else if (found) {
 		r->ai_dst_addr = copy(found->ai_addr, found->ai_addrlen);
 		r->ai_dst_len = found->ai_addrlen;
-		if (hints && hints->ai_src_addr) {
-			r->ai_src_addr = copy(hints->ai_src_addr, hints->ai_src_len);
-			r->ai_src_len = hints->ai_src_len;
-		}
+	} else if (hints->ai_dst_len) {
+		r->ai_dst_addr = copy(hints->ai_dst_addr, hints->ai_dst_len);
+		r->ai_dst_len = hints->ai_dst_len;
 	}
-	freeaddrinfo(found);
+	if (!r->ai_src_len && hints && hints->ai_src_len) {
+		r->ai_src_addr = copy(hints->ai_src_addr, hints->ai_src_len);
+		r->ai_src_len = hints->ai_src_len;
+	}
+	if (found)
+		freeaddrinfo(found);
 	*out = r;
 	return 0;
 }

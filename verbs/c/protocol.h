@@ -17,7 +17,7 @@ enum {
 	MAX_INLINE = 1024, /* bytes */
 	MAX_PRIVATE = 196, /* bytes of private data of the connection manager */
 	MAX_WORK = 16384,  /* work requests of a queue */
-	MAX_CQE = 65536,
+	MAX_CQE = 1048576, /* the memory of a ring is used as it fills */
 	RING_HEADER = 128, /* bytes: what the server has written at 0, what the program has read at 64, both counts of 32 bits */
 	RING_ENTRY = 64,   /* bytes; see struct entry */
 	ADDRESS_IPV6 = 32, /* bit of an address, beside an IPv4 address: it is the IPv6 address of the fabric that stands for that, fd00::/96 and its 32 bits */
