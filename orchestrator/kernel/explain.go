@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -94,9 +95,9 @@ func PermissionRemedy() string {
 	if os.Geteuid() != 0 {
 		return "root is needed: run it with sudo, or use --plane wasm"
 	}
-	if missing := MissingCapabilities(); len(missing) > 0 {
+	if lacks := missing(append(slices.Clone(capabilities), liveCapabilities...)); len(lacks) > 0 {
 		return fmt.Sprintf("root lacks %s here, as in a container: start the container with --privileged, or with "+
-			"--cap-add for each of them and seccomp=unconfined", strings.Join(missing, ", "))
+			"--cap-add for each of them and seccomp=unconfined", strings.Join(lacks, ", "))
 	}
 	var suspects []string
 	if seccompFilters() {

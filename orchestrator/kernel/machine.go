@@ -32,29 +32,41 @@ func Version(release string) (major, minor int, ok bool) {
 	return major, minor, err == nil && n == 2
 }
 
-// capabilities lists the capabilities that a fabric needs, by their bit.
-var capabilities = []struct {
+// capability names a capability by its bit.
+type capability struct {
 	bit  int
 	name string
-}{
+}
+
+// capabilities lists those that a fabric needs.
+var capabilities = []capability{
 	{unix.CAP_NET_ADMIN, "CAP_NET_ADMIN"}, // links, qdiscs, attaching programs
 	{unix.CAP_NET_RAW, "CAP_NET_RAW"},     // packet sockets
 	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, // namespaces; it includes CAP_BPF and CAP_PERFMON
 }
 
-// MissingCapabilities returns the capabilities that this process lacks.
-func MissingCapabilities() []string {
+// liveCapabilities lists those that live fabrics need besides.
+var liveCapabilities = []capability{
+	{unix.CAP_NET_BROADCAST, "CAP_NET_BROADCAST"}, // being told of interfaces in all nodes' namespaces
+	{unix.CAP_SYS_CHROOT, "CAP_SYS_CHROOT"},       // entering nodes' mount namespaces
+	{unix.CAP_SETPCAP, "CAP_SETPCAP"},             // limiting the capabilities of programs on nodes
+}
+
+// MissingCapabilities returns the capabilities that this process lacks for a fabric.
+func MissingCapabilities() []string { return missing(capabilities) }
+
+func missing(needed []capability) []string {
 	effective, err := strconv.ParseUint(statusLine("CapEff"), 16, 64)
 	if err != nil {
 		return nil // unknown: a later error will show it
 	}
-	var missing []string
-	for _, c := range capabilities {
+	var lacks []string
+	for _, c := range needed {
 		if effective>>c.bit&1 == 0 {
-			missing = append(missing, c.name)
+			lacks = append(lacks, c.name)
 		}
 	}
-	return missing
+	return lacks
 }
 
 // seccompFilters reports whether a seccomp filter applies to this process.

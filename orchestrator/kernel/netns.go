@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
+	"sync"
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
@@ -70,9 +72,28 @@ func In(namespace int, f func() error) error {
 	})
 }
 
+// ownProc returns a descriptor of a procfs that is mounted nowhere. It can be written where a container has its
+// /proc/sys read-only. It needs CAP_SYS_ADMIN, and in a user namespace a whole /proc.
+var ownProc = sync.OnceValues(func() (int, error) {
+	context, err := unix.Fsopen("proc", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(context)
+	if err := unix.FsconfigCreate(context); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(context, unix.FSMOUNT_CLOEXEC, 0)
+})
+
 // writeExisting writes to a file of procfs. It ignores a file that does not exist (no IPv6 in this kernel).
 func writeExisting(path, content string) error {
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err == unix.EROFS {
+		if own, failed := ownProc(); failed == nil {
+			fd, err = unix.Openat(own, strings.TrimPrefix(path, "/proc/"), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		}
+	}
 	if err == unix.ENOENT {
 		return nil
 	}
