@@ -297,8 +297,9 @@ static: ## build a static program into bin/static, which runs on any machine of 
 	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -trimpath -ldflags='-s -w' -o bin/static/ ./cmd/pausenet
 
 .PHONY: image-root
-image-root: static ## put what the container image has into bin/image: the program, and a folder for what is temporary
+image-root: static ## put what the container image has into bin/image: the program, its libraries, and a folder for what is temporary
 	@rm -rf bin/image && mkdir -p bin/image/bin bin/image/work && install -d -m 1777 bin/image/tmp
+	verbs/package.sh bin/image/lib/pausenet/verbs "$$($(GO) env GOARCH)"
 	install -m 755 bin/static/pausenet bin/image/bin/pausenet && install -m 644 LICENSE NOTICE bin/image
 
 .PHONY: test-static
