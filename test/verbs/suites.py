@@ -3,7 +3,7 @@
 
     sudo bin/pausenet exec --up small h1 test/verbs/suites.py [SUITE...]
 
-Each suite needs the Debian package that it names; without it, its row says so. The exit code is 1
+Each suite needs the Debian package, or the programs on PATH, that it names; without these, its row says so. The exit code is 1
 if a program failed other than by a refusal of what is not supported.
 """
 
@@ -23,7 +23,7 @@ import tempfile
 import time
 
 SERVER, CLIENT = "h2", "h1"
-ADDRESS = socket.gethostbyname(SERVER)
+ADDRESS, OWN = socket.gethostbyname(SERVER), socket.gethostbyname(CLIENT)
 LIMIT = 60  # seconds of wall-clock time of one program
 REFUSED = re.compile(r"pausenet: (.* is not (?:supported|lossless) here.*)|(doesn't support dm allocation)|"
                      r"(Unsupported operation)|Operation not supported|EOPNOTSUPP")
@@ -221,6 +221,58 @@ def libfabric():
         yield meet(words, words + [ADDRESS])
 
 
+def fabtests():
+    """libfabric's fabtests, by their own list of functional and short tests, over verbs and the layers above it."""
+    def one(provider, test):
+        words = test.split() + (["-S", "4096"] if re.search("pingpong|_bw -", test) else [])  # all sizes would take minutes
+        command = words[:1] + ["-p", provider] + words[1:] + ["-s"]
+        row = meet(command + [ADDRESS], command + [OWN, ADDRESS], wait=1)
+        row.name = f"{test} ({provider})"
+        if "fi_getinfo" in row.why and "No data" in row.why:  # as fabtests' own script takes it
+            row.why = "skipped: the provider does not offer it"
+        return row
+
+    for test in ("fi_dom_test -n 2", "fi_eq_test", "fi_cq_test", "fi_mr_test", "fi_cntr_test"):
+        out, code = finish(start(CLIENT, test.split() + ["-p", "verbs"]))
+        yield Row(f"{test} (verbs)", code == 0, "" if code == 0 else reason(out))
+    for test in ("fi_cm_data", "fi_cq_data -e msg", "fi_msg", "fi_msg_epoll", "fi_msg_sockets", "fi_shared_ctx -e msg --no-tx-shared-ctx",
+                 "fi_multi_mr -e msg -V", "fi_unexpected_msg -e msg -I 10", "fi_msg_inject -A inject -v", "fi_bw -e msg -v -T 1",
+                 "fi_msg_pingpong -I 5", "fi_msg_pingpong -I 5 -v", "fi_msg_bw -I 5", "fi_msg_bw -I 5 -v", "fi_rma_bw -e msg -o write -I 5",
+                 "fi_rma_bw -e msg -o read -I 5", "fi_rma_bw -e msg -o writedata -I 5", "fi_multi_recv -e msg -I 5"):
+        yield one("verbs", test)
+    for provider in "verbs;ofi_rxm", "verbs;ofi_rxd":
+        for test in ("fi_av_xfer -e rdm", "fi_cq_data -e rdm", "fi_poll -t queue", "fi_poll -t counter", "fi_rdm", "fi_rdm_rma_event",
+                     "fi_rdm_tagged_peek", "fi_multi_mr -e rdm -V", "fi_recv_cancel -e rdm -V", "fi_unexpected_msg -e rdm -I 10",
+                     "fi_rma_bw -e rdm -o write -I 5", "fi_rma_bw -e rdm -o read -I 5", "fi_rdm_atomic -I 5 -o all",
+                     "fi_rdm_cntr_pingpong -I 5", "fi_multi_recv -e rdm -I 5", "fi_rdm_pingpong -I 5", "fi_rdm_pingpong -I 5 -v",
+                     "fi_rdm_tagged_pingpong -I 5", "fi_rdm_tagged_bw -I 5"):
+            yield one(provider, test)
+
+
+def imb():
+    """Intel's MPI benchmarks on Open MPI over UCX, with two ranks on two hosts and checked data where a benchmark checks it."""
+    agent = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi", "agent")
+    mpirun = ["mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", agent, "--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "mpi_yield_when_idle", "1",
+              "-x", "UCX_TLS=rc_v,self", "-x", "UCX_NET_DEVICES=pausenet0:1", "-host", ",".join([CLIENT, SERVER]), shutil.which("IMB-MPI1")]
+    for test in ("PingPong", "PingPing", "Sendrecv", "Exchange", "Uniband", "Biband", "Bcast", "Allreduce", "Reduce", "Reduce_local", "Reduce_scatter",
+                 "Reduce_scatter_block", "Allgather", "Allgatherv", "Scatter", "Scatterv", "Gather", "Gatherv", "Alltoall", "Alltoallv", "Barrier"):
+        out, code = finish(start(CLIENT, mpirun + [test, "-iter", "5", "-msglog", "0:14"]), 180)
+        passed = code == 0 and "All processes entering MPI_Finalize" in out
+        yield Row(test, passed, "" if passed else reason(out))
+
+
+def valkey():
+    """valkey's server with its module for RDMA, and the test client of its sources, on two hosts."""
+    folder = tempfile.mkdtemp()
+    server = start(SERVER, ["valkey-server", "--port", "0", "--save", "", "--dir", folder, "--protected-mode", "no", "--loadmodule",
+                            shutil.which("valkey-rdma.so"), f"bind={ADDRESS}", "port=6379"])
+    time.sleep(2)
+    out, code = finish(start(CLIENT, ["rdma-test", "-h", ADDRESS, "-p", "6379", "-t", "2", "-m", "32", "-M", "64"]))
+    served, _ = stop(server)
+    shutil.rmtree(folder)
+    yield Row("rdma-test", code == 0, "" if code == 0 else reason(out, served))
+
+
 def pyverbs():
     """rdma-core's own tests, of both ends on one host's device."""
     folder = tempfile.mkdtemp()
@@ -270,6 +322,9 @@ SUITES = {  # the package of each, and a file of it
     "fio": (fio, "fio", "/usr/bin/fio"),
     "libfabric": (libfabric, "libfabric-bin", "/usr/bin/fi_pingpong"),
     "ucx": (ucx, "ucx-utils", "/usr/bin/ucx_perftest"),
+    "fabtests": (fabtests, "libfabric's fabtests on PATH", "fi_rdm_pingpong"),
+    "imb": (imb, "openmpi-bin, and IMB-MPI1 of Intel's MPI benchmarks on PATH", "IMB-MPI1"),
+    "valkey": (valkey, "valkey-server, valkey-rdma.so and rdma-test of valkey's sources on PATH", "valkey-server"),
 }
 
 
@@ -287,7 +342,7 @@ def main():
     failed = False
     for name in options.suites or SUITES:
         run, package, file = SUITES[name]
-        if not os.path.exists(file):
+        if not shutil.which(file) and not os.path.exists(file):
             print(f"{name}: needs {package}")
             continue
         counts, reasons, began = collections.Counter(), collections.defaultdict(list), time.monotonic()
