@@ -32,14 +32,18 @@ RDMACM_C = $(wildcard verbs/c/cm*.c)
 VERBS ?= bin/verbs
 
 .PHONY: verbs
-verbs: $(VERBS)/librdmacm.so.1 ## build bin/verbs, the libraries for RDMA programs on hosts of live fabrics (needs gcc, libibverbs-dev, librdmacm-dev)
+verbs: $(VERBS)/librdmacm.so.1 $(VERBS)/libpausenet-clock.so ## build bin/verbs, the libraries for RDMA programs on hosts of live fabrics (needs gcc, libibverbs-dev, librdmacm-dev)
 
 $(VERBS)/libibverbs.so.1: $(VERBS_C)
 	@mkdir -p $(VERBS)
-	$(CC) $(VERBS_FLAGS) -Wl,-soname,libibverbs.so.1 -Wl,--version-script=verbs/c/libibverbs.map -o $@ $(filter-out $(RDMACM_C),$(filter %.c,$(VERBS_C))) -lpthread
+	$(CC) $(VERBS_FLAGS) -Wl,-soname,libibverbs.so.1 -Wl,--version-script=verbs/c/libibverbs.map -o $@ $(filter-out $(RDMACM_C) verbs/c/clock.c,$(filter %.c,$(VERBS_C))) -lpthread
 
 $(VERBS)/librdmacm.so.1: $(VERBS_C) $(VERBS)/libibverbs.so.1
 	$(CC) $(VERBS_FLAGS) -Wl,-soname,librdmacm.so.1 -Wl,--version-script=verbs/c/librdmacm.map -o $@ $(RDMACM_C) $(VERBS)/libibverbs.so.1 -lpthread
+
+$(VERBS)/libpausenet-clock.so: $(VERBS_C)
+	@mkdir -p $(VERBS)
+	$(CC) $(VERBS_FLAGS) -Wl,--version-script=verbs/c/clock.map -o $@ verbs/c/clock.c -ldl -lpthread
 
 .PHONY: run
 run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html

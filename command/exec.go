@@ -20,7 +20,7 @@ import (
 )
 
 func newExecCommand() *cobra.Command {
-	var fabric, up string
+	var fabric, up, clock string
 	c := &cobra.Command{
 		Use:   "exec [flags] NODE COMMAND...",
 		Short: "Run a program on a node of a live fabric",
@@ -44,7 +44,7 @@ a test of an RDMA program is one line of a CI job. It needs no root.`,
 					return badInput(errors.New("--up and --fabric: use only one of them"))
 				}
 				fabric = fmt.Sprintf("exec-%d", os.Getpid())
-				end, err := upFor(c, fabric, up)
+				end, err := upFor(c, fabric, up, clock)
 				if err != nil {
 					return err
 				}
@@ -70,17 +70,19 @@ a test of an RDMA program is one line of a CI job. It needs no root.`,
 	fabricFlag(c, &fabric)
 	c.Flags().StringVar(&up, "up", "", "bring up this `topology` or scenario for the program, as up does")
 	completeBy(c, "up", completeSubjects)
+	c.Flags().StringVar(&clock, "clock", attached.ClockWall, "`clock` of the fabric of --up: wall or lockstep")
+	completeFlag(c, "clock", attached.ClockWall, attached.ClockLockstep)
 	return c
 }
 
 // upFor brings a fabric up in a process of its own, which ends with this one, even if this one is killed. end ends it:
 // it prints the fabric's verdict, and returns err, or else the error of a failed verdict.
-func upFor(c *cobra.Command, name, subject string) (end func(err error) error, err error) {
+func upFor(c *cobra.Command, name, subject, clock string) (end func(err error) error, err error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}
 	}
-	fabric := exec.Command(path, "up", "--name", name, "--", subject)
+	fabric := exec.Command(path, "up", "--name", name, "--clock", clock, "--", subject)
 	fabric.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are for the program
 	open, err := fabric.StdinPipe()                          // its end is the fabric's end
 	if err != nil {

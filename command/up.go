@@ -44,6 +44,7 @@ type upFlags struct {
 	faults     bool
 	names      bool
 	routing    string
+	clock      string
 	nat        bool
 	metrics    string
 	events     string
@@ -105,6 +106,9 @@ func (f *upFlags) register(c *cobra.Command) {
 		"`routes` of switches: shortest (paths), or kernel: the route "+
 			"tables of the switches' namespaces, where BIRD and FRR can run; with --plane wasm")
 	completeFlag(c, "routing", live.RoutingShortest, live.RoutingKernel)
+	flags.StringVar(&f.clock, "clock", live.ClockWall, "`clock` that moves virtual time: wall, or lockstep: virtual "+
+		"time stands still while a program on a node runs; with --plane wasm")
+	completeFlag(c, "clock", live.ClockWall, live.ClockLockstep)
 	flags.BoolVar(&f.nat, "nat", false, "connect all hosts to the machine's network, by their interface eth0")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at this TCP `address`, or at "+
 		live.DefaultMetrics)
@@ -142,7 +146,29 @@ func (f *upFlags) check(c *cobra.Command) error {
 	case f.routing == live.RoutingKernel:
 		f.plane = plane.Wasm
 	}
+	if err := f.checkClock(c); err != nil {
+		return err
+	}
 	return checkWeb(c, f.web)
+}
+
+// checkClock checks --clock. Lock step chooses the wasm plane.
+func (f *upFlags) checkClock(c *cobra.Command) error {
+	switch {
+	case f.clock == live.ClockWall:
+		return nil
+	case f.clock != live.ClockLockstep:
+		return badInput(fmt.Errorf("--clock %s: expected wall or lockstep", f.clock))
+	case f.plane == plane.Kernel && c.Flags().Changed("plane"):
+		return badInput(errors.New("--clock lockstep needs --plane wasm"))
+	case c.Flags().Changed("slowdown"):
+		return badInput(errors.New("--slowdown has no effect with --clock lockstep (leave one of them out)"))
+	case !live.HasClock():
+		return &exitError{exitEnvironment, errors.New("--clock lockstep needs the verbs library next to this program (build it " +
+			"with \"make verbs\")")}
+	}
+	f.plane = plane.Wasm
+	return nil
 }
 
 func (f *upFlags) run(c *cobra.Command, args []string) error {
@@ -190,7 +216,7 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
 		Metrics: f.metrics,
-		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, NetnsNames: f.names, Routing: f.routing,
+		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, NetnsNames: f.names, Routing: f.routing, Clock: f.clock,
 		Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {
@@ -252,8 +278,12 @@ func describeUp(out io.Writer, f *live.Fabric) {
 			"three fifths of a "+
 			"processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
 	}
-	fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),
-		vtime.WallText(f.Wall(1e9).Round(time.Microsecond)), why)
+	if f.Lockstep() {
+		fmt.Fprintln(out, "lock step: virtual time stands still while a program on a node runs")
+	} else {
+		fmt.Fprintf(out, "slow-down %g: 1ms of virtual time takes %v (%s)\n", f.Slowdown(),
+			vtime.WallText(f.Wall(1e9).Round(time.Microsecond)), why)
+	}
 	if f.Privileged() {
 		fmt.Fprintln(out, "programs on nodes have all capabilities of root (--privileged)")
 	}

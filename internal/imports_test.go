@@ -74,6 +74,7 @@ var mayImport = map[string][]string{
 	"orchestrator/image":     {},
 	"orchestrator/nodefiles": {},
 	"orchestrator/pidns":     {},
+	"orchestrator/lockstep":  {},
 	"orchestrator/nat":       {"topologies", "orchestrator/kernel"},
 	"orchestrator/netnames":  {},
 	"orchestrator/routes":    {"topologies", "orchestrator/engine/fill", "orchestrator/kernel"},
@@ -198,7 +199,7 @@ var mayImport = map[string][]string{
 	"experiments/live": {
 		"controllerfile", "experiments/counters", "experiments/measure", "experiments/scenario", "experiments/runner",
 		"topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
-		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/wallclock", "orchestrator/image",
+		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/lockstep", "orchestrator/wallclock", "orchestrator/image",
 		"orchestrator/nat", "orchestrator/netnames", "orchestrator/pidns", "orchestrator/routes",
 		"orchestrator/verbs",
 	},

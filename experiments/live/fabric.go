@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/image"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/orchestrator/lockstep"
 	"github.com/pausenet/pausenet/orchestrator/nat"
 	"github.com/pausenet/pausenet/orchestrator/netnames"
 	"github.com/pausenet/pausenet/orchestrator/pidns"
@@ -57,7 +58,13 @@ type Options struct {
 	NetnsNames bool
 	// Routing selects where switches' routes come from: RoutingShortest (the default) or RoutingKernel.
 	Routing string
+	// Clock selects what moves virtual time: ClockWall (the default) or ClockLockstep.
+	Clock string
 }
+
+// Values of Options.Clock. In lock step, virtual time stands still while a program on a node runs. That needs
+// plane.Wasm and the verbs library.
+const ClockWall, ClockLockstep = "wall", "lockstep"
 
 // Fabric represents a live fabric.
 type Fabric struct {
@@ -78,7 +85,8 @@ type Fabric struct {
 	control  *controlPlane   // of switches; nil without
 	names    *netnames.Names // for "ip netns"; nil without
 	verbs    *verbs.Server
-	nat      *nat.Gateway // connection to the machine's network
+	lockstep *lockstep.Programs // nil without
+	nat      *nat.Gateway       // connection to the machine's network
 	watch    *watcher
 	started  bool                      // the scenario has started; used on the engine's goroutine
 	listing  *scenario.Listing         // for flows of requests; used on the engine's goroutine
@@ -135,7 +143,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	defer func() {
 		if err != nil {
 			f.verbs.Close()
-			err = errors.Join(err, f.names.Close(), opened.Close())
+			err = errors.Join(err, f.lockstep.Close(), f.names.Close(), opened.Close())
 			f = nil
 		}
 	}()
@@ -155,14 +163,22 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		return f, &runner.EnvironmentError{Err: err}
 	}
 	slowdown := o.Slowdown
-	if slowdown == 0 {
+	if o.Clock == ClockLockstep {
+		slowdown = 1
+	} else if slowdown == 0 {
 		f.Chosen = true
 		slowdown = max(wallclock.FittingSlowdown(plan, f.PassCost), wallclock.WakingSlowdown(shortestRTT(plan)))
 	}
 	if f.live, err = wallclock.New(e, opened, slowdown); err != nil {
 		return f, err
 	}
-	if f.Chosen {
+	if o.Clock == ClockLockstep {
+		if f.lockstep, err = lockstep.Open(programs.InitPID()); err != nil {
+			return f, &runner.EnvironmentError{Err: err}
+		}
+		p := opened.(*kernel.ProcessPlane)
+		f.live.Lockstep(f.lockstep, func() uint64 { return p.Injected })
+	} else if f.Chosen {
 		f.live.Adapt(shortestRTT(plan), f.watch.slowed)
 	}
 	if err := f.nodes.Prepare(); err != nil {
@@ -272,6 +288,9 @@ func (f *Fabric) Virtual(from, to time.Time) vtime.Time {
 	return c.Virtual(to) - c.Virtual(from)
 }
 
+// Lockstep reports whether virtual time stands still while programs run.
+func (f *Fabric) Lockstep() bool { return f.lockstep != nil }
+
 // PlaneName returns the plane of the switches' pipelines: plane.Kernel or plane.Wasm.
 func (f *Fabric) PlaneName() string { return f.plane.Name() }
 
@@ -327,7 +346,7 @@ func (f *Fabric) Close() (Verdict, error) {
 	f.programs.End()
 	err = errors.Join(err, f.control.close(), f.nat.Close())
 	f.verbs.Close()
-	err = errors.Join(err, f.names.Close(), f.nodes.Close())
+	err = errors.Join(err, f.lockstep.Close(), f.names.Close(), f.nodes.Close())
 	if cerr := f.plane.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the fabric: %w", cerr))
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/orchestrator/verbs"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -28,6 +29,9 @@ var insideVerbs = []string{"inspect", "node", "program", "snapshot", "way", "eve
 func (f *Fabric) place(id topologies.NodeID) (kernel.Location, error) {
 	place, err := f.nodes.Location(id)
 	place.Routes = f.control != nil
+	if f.lockstep != nil {
+		place.Environment = append(place.Environment, verbs.Preload())
+	}
 	if err == nil && f.server != nil {
 		place.Environment = append(place.Environment, "PAUSENET_FABRIC="+f.Name)
 		err = f.listenInside(id)

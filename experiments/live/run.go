@@ -110,10 +110,14 @@ func endOf(cmd *exec.Cmd) (status syscall.WaitStatus, ok bool) {
 
 // serveVerbs provides RDMA devices to programs on hosts.
 func (f *Fabric) serveVerbs() error {
-	s, err := verbs.Serve(verbs.Config{
+	config := verbs.Config{
 		Plan: f.Plan, Do: f.Do, Flow: f.pairFlow, Data: f.Made.Scenario.Host.DataPriority,
 		Lossless: f.Made.Scenario.Switch.Lossless(), Namespace: f.plane.Fabric().Namespace,
-	})
+	}
+	if f.lockstep != nil {
+		config.Clock = f.lockstep
+	}
+	s, err := verbs.Serve(config)
 	f.verbs = s
 	return err
 }
@@ -129,6 +133,9 @@ func (f *Fabric) pairFlow(source, destination topologies.NodeID, pair topologies
 	}
 	return c, err
 }
+
+// HasClock reports whether the library is there that ClockLockstep needs.
+func HasClock() bool { return verbs.HasClock() }
 
 // libraries returns the folders of libraries for programs on hosts.
 func libraries() []string {

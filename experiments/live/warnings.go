@@ -20,7 +20,7 @@ func (f *Fabric) Warnings() []string {
 	for _, n := range f.nodes.Notes() {
 		texts = append(texts, fmt.Sprintf("%s: %s", scenario.Few(n.Nodes), n.Text))
 	}
-	if f.Chosen {
+	if f.Chosen || f.lockstep != nil {
 		return texts
 	}
 	if text := slowdownWarning(f.Plan, f.PassCost, f.Slowdown()); text != "" {

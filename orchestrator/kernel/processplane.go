@@ -22,6 +22,8 @@ import (
 // host's interface, passes the switches without the kernel, and enters the destination host's interface. So it crosses
 // the kernel twice, instead of once per link. Switches' interfaces carry no frames.
 type ProcessPlane struct {
+	// Injected counts the frames sent into hosts' interfaces.
+	Injected uint64
 	*wasmplane.Plane
 	*programFrames
 	into    *injector
@@ -131,6 +133,7 @@ func (p *ProcessPlane) connected(port int) error {
 // live fabric for hosts.
 func (p *ProcessPlane) Inject(port int, data []byte) error {
 	to := fill.OuterIfindex(0) + int32(port)
+	p.Injected++
 	err := p.into.send(to, data)
 	if err == nil || !noRoom(err) {
 		return err

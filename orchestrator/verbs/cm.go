@@ -204,6 +204,7 @@ func (id *cmID) notify(event, status uint64, fresh *cmID, p parameters) {
 	}
 	if id.channel.fd >= 0 {
 		id.channel.notify(words...)
+		id.connection.server.Clock.Touch()
 	}
 }
 

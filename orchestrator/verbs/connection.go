@@ -33,6 +33,7 @@ type connection struct {
 	// Only the connection's goroutine uses these fields.
 	opened  bool // a device is open
 	process int  // PID of the program in this PID namespace; 0: not visible
+	clock   int  // 1 plus its slot of the clock; 0: none
 
 	// The connection manager uses these fields, with its mutex.
 	ids      map[uint32]*cmID
@@ -127,6 +128,22 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 			return failed(unix.EPROTO)
 		}
 		return answer(c.server.devices(c.host.id)...)
+	case op == opClock && (len(*files) != 1 || c.clock != 0):
+		return failed(unix.EINVAL)
+	case op == opClock:
+		err := c.server.Do(func(*engine.Engine) error {
+			slot, file, err := c.server.Clock.Register(c.process, int(c.host.id), (*files)[0])
+			if err != nil {
+				return err
+			}
+			*files, c.clock = nil, slot+1
+			answered = reply{words: []uint64{uint64(slot)}, files: []int{file}}
+			return nil
+		})
+		if err != nil {
+			return failed(statusOf(err))
+		}
+		return answered
 	case !c.opened && op != opOpen && op != opChannel && op != opDestroy && op < opCMID:
 		return failed(unix.EBADF)
 	}
@@ -142,6 +159,7 @@ func (c *connection) answer(r *request, files *[]int) (answered reply) {
 	}
 	m, opened := &c.server.manager, c.opened
 	err := c.server.Do(func(e *engine.Engine) error {
+		c.server.Clock.Asked(c.process)
 		switch {
 		case op >= opCMID:
 			m.hold(e, func() { answered = m.do(c, op, r) })
@@ -164,6 +182,9 @@ func (c *connection) end() {
 	c.conn.Close()
 	m := &c.server.manager
 	leave := func() { m.leave(c) }
+	if c.clock != 0 {
+		_ = c.server.Do(func(*engine.Engine) error { c.server.Clock.Release(c.clock - 1); return nil })
+	}
 	if c.server.Do(func(e *engine.Engine) error { m.hold(e, leave); c.freePairs(); c.free(); return nil }) != nil {
 		m.hold(nil, leave)
 		c.free() // the engine has ended: it makes no calls, and must not be called

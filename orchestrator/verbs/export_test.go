@@ -54,7 +54,8 @@ func NewServer(e *engine.Engine, plan *topologies.Plan,
 	var mutex sync.Mutex
 	s := &Server{
 		Config: Config{
-			Plan: plan, Data: 3, Lossless: 1 << 3, Flow: flow,
+			Clock: noClock{},
+			Plan:  plan, Data: 3, Lossless: 1 << 3, Flow: flow,
 			Do: func(f func(*engine.Engine) error) error {
 				mutex.Lock()
 				defer mutex.Unlock()

@@ -18,6 +18,8 @@ import (
 const (
 	searchPath = "LD_LIBRARY_PATH" // ld.so(8)
 	ibverbs    = "libibverbs.so.1"
+
+	clockLibrary = "libpausenet-clock.so" // see verbs/c/clock.c
 )
 
 // Library returns the folder of the libraries that make verbs has built: beside this program, or where make install
@@ -52,6 +54,15 @@ func Prepare(cmd *exec.Cmd, location *kernel.Location, notes io.Writer) {
 	}
 	cmd.Env = WithLibrary(cmd.Environ(), folder)
 	precede(location.Environment, folder)
+}
+
+// Preload returns the setting of a program's environment that puts its clocks in lock step with the fabric.
+func Preload() string { return "LD_PRELOAD=" + filepath.Join(Library(), clockLibrary) }
+
+// HasClock reports whether make verbs has built the library for that.
+func HasClock() bool {
+	_, err := os.Stat(filepath.Join(Library(), clockLibrary))
+	return Library() != "" && err == nil
 }
 
 // precede puts a folder first in all configurations of library paths that override a command's environment.

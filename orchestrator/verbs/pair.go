@@ -464,8 +464,12 @@ func (p *pair) RemoteWrite(_, key uint32, address uint64, from []byte) error {
 	if err != nil {
 		return err
 	}
+	p.wrote()
 	return p.connection.memory.write(at, from)
 }
+
+// wrote wakes threads in lock step that poll for data.
+func (p *pair) wrote() { p.connection.server.Clock.Wrote(p.connection.process) }
 
 // RemoteAtomic executes an atomic operation for the other end. It is atomic among all operations of the NIC, but not
 // with those of processors (IBV_ATOMIC_HCA).
@@ -489,6 +493,7 @@ func (p *pair) RemoteAtomic(_, key uint32, address uint64, op qp.WorkOp, compare
 		after = swap
 	}
 	binary.NativeEndian.PutUint64(b[:], after)
+	p.wrote()
 	return before, p.connection.memory.write(at, b[:])
 }
 
@@ -515,10 +520,13 @@ func (p *pair) Complete(done qp.Completion) {
 		if !q.overrun {
 			q.overrun = true
 			c.events.notify(eventQueueError, q.cookie)
+			c.server.Clock.Touch()
 		}
 		return
 	}
 	c.page.completed()
+	p.wrote()
+	c.server.Clock.Touch()
 	q.notify(done.Solicited || done.Status != qp.StatusOK)
 	if done.Receive && p.shared != nil {
 		c.few(p.shared)
@@ -530,10 +538,12 @@ func (c *connection) few(s *receives) {
 	if s.limit > 0 && s.queue.Len() < s.limit {
 		s.limit = 0
 		c.events.notify(eventReceivesFew, s.cookie)
+		c.server.Clock.Touch()
 	}
 }
 
 // Event sends the program an event of a queue pair.
 func (p *pair) Event(_ uint32, kind qp.EventKind) {
 	p.connection.events.notify(uint64(kind), p.cookie)
+	p.connection.server.Clock.Touch()
 }

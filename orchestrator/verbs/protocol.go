@@ -56,7 +56,8 @@ const (
 	opCMEstablish
 	opCMDisconnect
 	opCMMove
-	opLast = opCMMove
+	opClock
+	opLast = opClock
 )
 
 const (

@@ -35,7 +35,7 @@ func TestProtocol(t *testing.T) {
 		"OP_CM_CONNECT": opCMConnect,
 		"OP_CM_ACCEPT":  opCMAccept, "OP_CM_REJECT": opCMReject, "OP_CM_ESTABLISH": opCMEstablish,
 		"OP_CM_DISCONNECT": opCMDisconnect,
-		"OP_CM_MOVE":       opCMMove,
+		"OP_CM_MOVE":       opCMMove, "OP_CLOCK": opClock,
 	}
 	if m := regexp.MustCompile(`SOCKET_NAME "(.*)"`).FindStringSubmatch(string(text)); m == nil || m[1] != socketName {
 		t.Errorf("the socket's name is %v there", m)

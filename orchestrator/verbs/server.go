@@ -35,6 +35,20 @@ type Config struct {
 	Data, Lossless uint8
 	// Namespace returns the file descriptor of a host's network namespace.
 	Namespace func(topologies.NodeID) int
+	// Clock serves the clocks of programs in lock step; nil without. The server uses it on the engine's goroutine.
+	Clock Clock
+}
+
+// Clock serves the clocks of programs in lock step with the fabric.
+type Clock interface {
+	// Register gives a thread of a process on a host a slot of the memory whose file it returns. The thread is woken by
+	// its eventfd, which then belongs to the clock.
+	Register(process, host, event int) (slot, file int, err error)
+	Release(slot int)
+	// Touch notes that a program may run, Asked that a process has sent a request, and Wrote that its memory has changed.
+	Touch()
+	Asked(process int)
+	Wrote(process int)
 }
 
 // Server answers the programs on all hosts of a fabric.
@@ -64,6 +78,9 @@ type host struct {
 
 // Serve makes the hosts' sockets and serves the programs that connect to them, until Close.
 func Serve(c Config) (s *Server, err error) {
+	if c.Clock == nil {
+		c.Clock = noClock{}
+	}
 	s = &Server{Config: c, ends: map[netip.Addr]end{}, open: map[*connection]bool{}}
 	s.manager.begin(s)
 	defer func() {
@@ -248,3 +265,12 @@ func addressOf(w uint64) netip.Addr {
 		return over6(a)
 	}
 }
+
+// noClock is the Clock of a fabric that is not in lock step.
+type noClock struct{}
+
+func (noClock) Register(int, int, int) (int, int, error) { return 0, -1, unix.EOPNOTSUPP }
+func (noClock) Release(int)                              {}
+func (noClock) Touch()                                   {}
+func (noClock) Asked(int)                                {}
+func (noClock) Wrote(int)                                {}

@@ -9,7 +9,10 @@ import (
 )
 
 // Clock maps the wall clock to virtual time in consecutive pieces, each with its own slow-down. It is immutable.
-type Clock struct{ pieces []clockPiece }
+type Clock struct {
+	pieces  []clockPiece
+	stopped bool // in lock step: virtual time does not follow the wall clock
+}
 
 // clockPiece holds a piece of a Clock, from a moment on.
 type clockPiece struct {
@@ -19,7 +22,7 @@ type clockPiece struct {
 }
 
 func newClock(start time.Time, slowdown float64) *Clock {
-	return &Clock{[]clockPiece{{start, 0, slowdown}}}
+	return &Clock{pieces: []clockPiece{{start, 0, slowdown}}}
 }
 
 func (c *Clock) last() *clockPiece { return &c.pieces[len(c.pieces)-1] }
@@ -29,6 +32,9 @@ func (c *Clock) Slowdown() float64 { return c.last().slowdown }
 
 // Virtual returns the virtual time of a wall-clock time. It does not fall as the wall clock goes on.
 func (c *Clock) Virtual(t time.Time) vtime.Time {
+	if c.stopped {
+		return c.last().virtual
+	}
 	i := len(c.pieces) - 1
 	for ; i > 0 && t.Before(c.pieces[i].wall); i-- {
 	}
@@ -55,7 +61,7 @@ func (c *Clock) until(t vtime.Time, now time.Time) time.Duration {
 
 // slowed returns the clock with another slow-down from now on. Virtual time is the same at that moment.
 func (c *Clock) slowed(now time.Time, slowdown float64) *Clock {
-	return &Clock{append(c.pieces[:len(c.pieces):len(c.pieces)], clockPiece{now, c.Virtual(now), slowdown})}
+	return &Clock{pieces: append(c.pieces[:len(c.pieces):len(c.pieces)], clockPiece{now, c.Virtual(now), slowdown})}
 }
 
 // stalled returns the clock delayed: virtual time stands still for the given time.
@@ -64,5 +70,5 @@ func (c *Clock) stalled(d time.Duration) *Clock {
 	for i := range pieces {
 		pieces[i].wall = pieces[i].wall.Add(d)
 	}
-	return &Clock{pieces}
+	return &Clock{pieces: pieces}
 }

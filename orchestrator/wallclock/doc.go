@@ -14,4 +14,10 @@
 //     Steps then stays as it is.
 //   - If programs take part, no two runs are equal: do not compare their fingerprints. Status has the machine's
 //     lateness.
+//
+// Files:
+//
+//   - The driver: live.go, thread.go (its thread's priority), status.go (how well it keeps up).
+//   - The clock: clock.go (virtual time by the wall clock), pace.go (raises the slow-down), slowdown.go and passcost.go
+//     (choose it), lockstep.go (virtual time that stands still while programs run).
 package wallclock

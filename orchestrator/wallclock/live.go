@@ -30,6 +30,7 @@ type Driver struct {
 	stalled time.Duration // time for which virtual time stood still because the machine could not keep up
 	first   float64       // slow-down
 	pace    *pace         // nil if the slow-down is fixed
+	locked  *lockstep     // nil unless in lock step
 	raised  func(now vtime.Time, from, to float64, why string)
 	emptied time.Time // last time at which the ring of programs' frames was empty
 	wake    int       // eventfd
@@ -159,6 +160,12 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 	l.engine.Start()
 	l.started = time.Now()
 	l.emptied = l.started
+	for l.locked != nil {
+		l.steps.Add(1)
+		if err := l.turn(); err != nil {
+			return err
+		}
+	}
 	l.clock.Store(newClock(l.started, l.first))
 	for now := l.started; ; {
 		l.thread.follow(now)
@@ -284,6 +291,9 @@ func (l *Driver) intake(port int, now time.Time) (some bool) {
 // frame cannot have waited longer than since the ring was last empty.
 func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	late := min(max(0, time.Duration(now.UnixNano()-stamp)), max(0, now.Sub(l.emptied)))
+	if l.locked != nil {
+		late = 0
+	}
 	_ = l.frames.RecordValue(min(mostLateness, late.Nanoseconds()))
 	l.frameSum += late
 	if l.pace != nil {

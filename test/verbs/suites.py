@@ -175,12 +175,12 @@ def rdmacm():
 
 
 def fio():
-    """fio's engine, by its verbs."""
-    for verb, rw in ("write", "write"), ("read", "read"), ("send", "write"), ("recv", "read"):
+    """fio's engine, by its verbs. The job that reads is the server, whatever its peer's verb."""
+    for verb in "write", "read", "send", "recv":
         port = str(next(ports))
         common = ["--ioengine=rdma", f"--port={port}", "--bs=16k", "--size=256k"]
-        serve = ["fio", "--name=serve", "--rw=" + ("read" if rw == "write" else "write")] + common
-        connect = ["fio", "--name=connect", f"--rw={rw}", "--iodepth=4"] + common + [f"--hostname={ADDRESS}", f"--verb={verb}"]
+        serve = ["fio", "--name=serve", "--rw=read"] + common
+        connect = ["fio", "--name=connect", "--rw=write", "--iodepth=4"] + common + [f"--hostname={ADDRESS}", f"--verb={verb}"]
         whole = 'out=$("$@"); echo "$out"; case $out in *io=256KiB*) ;; *) echo "connection refused"; exit 1 ;; esac'
         row = meet(serve, ["sh", "-c", whole, "-"] + connect, wait=1)
         row.name = f"fio --verb={verb}"

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "library.h"
 
 int pausenet_connect(struct connection *c)
@@ -66,10 +67,14 @@ int pausenet_call(struct connection *c, const uint64_t *request, size_t words, u
 	/* A thread that is cancelled here would leave the mutex locked, and a reply for the next. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&c->mutex);
+	if (pausenet_clock_busy)
+		pausenet_clock_busy(true);
 	do
 		n = send(c->fd, request, words * sizeof(uint64_t), MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	error = n < 0 ? errno : pausenet_reply(c, reply, most, files, most_files);
+	if (pausenet_clock_busy)
+		pausenet_clock_busy(false);
 	pthread_mutex_unlock(&c->mutex);
 	pthread_setcancelstate(cancel, NULL);
 	return error;

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "library.h"
 
 /* A program that polls in vain would take a processor that the fabric needs: after some polls a poll sleeps until something completes,
@@ -19,6 +20,10 @@ static __thread unsigned int in_vain;
 static void sleep_a_moment(struct page *p, uint32_t seen)
 {
 	struct timespec most = {0, SLEEP_NANOSECONDS};
+	if (pausenet_clock_vain && pausenet_clock_vain(in_vain - 1))
+		return;
+	if (in_vain <= POLLS_BEFORE_SLEEP)
+		return;
 	__atomic_add_fetch(&p->sleepers, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &p->completions, FUTEX_WAIT, seen, &most, NULL, 0);
 	__atomic_sub_fetch(&p->sleepers, 1, __ATOMIC_SEQ_CST);
@@ -98,8 +103,10 @@ int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 	pthread_spin_unlock(&q->lock);
 	if (n > 0 || most == 0)
 		in_vain = 0;
-	else if (++in_vain > POLLS_BEFORE_SLEEP)
+	else {
+		in_vain++;
 		sleep_a_moment(p, seen);
+	}
 	return n;
 }
 
@@ -130,8 +137,10 @@ static int start_poll(struct ibv_cq_ex *current, struct ibv_poll_cq_attr *attr)
 	int error = next_poll(current);
 	if (!error)
 		in_vain = 0;
-	else if (++in_vain > POLLS_BEFORE_SLEEP)
+	else {
+		in_vain++;
 		sleep_a_moment(p, seen);
+	}
 	return error;
 }
 

@@ -58,7 +58,8 @@ enum {
 	OP_CM_ESTABLISH,  /* id */
 	OP_CM_DISCONNECT, /* id */
 	OP_CM_MOVE,       /* id, channel, cookie */
-	OP_LAST = OP_CM_MOVE,
+	OP_CLOCK,         /* + what wakes the thread -> its slot + the page: see clock.h */
+	OP_LAST = OP_CLOCK,
 };
 
 /* Operations of a work request (hostagent.WorkOp) and its flags. */

@@ -1,0 +1,215 @@
+//go:build linux
+
+package lockstep
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Quantum sets the processor time after which a thread that makes no system call counts as polling its memory. The
+// kernel accounts a running thread's time at its timer interrupts, every 1 to 10 ms.
+const Quantum = 5 * time.Millisecond
+
+// state describes what a thread does.
+type state uint8
+
+const (
+	running state = iota // or about to, or waiting for a disk or a page
+	waiting              // in a system call
+	gone                 // ended, or stopped
+)
+
+// thread holds the last reading of a thread.
+type thread struct {
+	process string // its PID in the namespace
+	state   state
+	runs    uint64        // times that the scheduler started it
+	spent   time.Duration // processor time
+	since   time.Duration // spent, when anything last happened to a program
+	fresh   bool          // since is set
+	seen    uint64        // number of the scan
+}
+
+// threads reads the threads of a PID namespace from its /proc.
+type threads struct {
+	folder string
+	all    map[int]*thread
+	scans  uint64
+	buffer [512]byte
+}
+
+// initName is the process name of the namespace init.
+const initName = "pausenet-init"
+
+// newThreads returns the threads of the PID namespace with this namespace init. It fails if the init has no /proc of
+// its namespace, as in some containers.
+func newThreads(initPID int) (*threads, error) {
+	folder := fmt.Sprintf("/proc/%d/root/proc/", initPID)
+	comm, err := os.ReadFile(folder + "1/comm")
+	if err != nil || string(bytes.TrimSpace(comm)) != initName {
+		return nil, fmt.Errorf("lock step needs a /proc of the fabric's own PID namespace, which cannot be mounted here")
+	}
+	return &threads{folder: folder, all: map[int]*thread{}}, nil
+}
+
+// numbers returns the names in a folder that are numbers, except process 1, the namespace init.
+func numbers(folder string) (list []string) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	for _, name := range names {
+		if name[0] >= '1' && name[0] <= '9' && name != "1" {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// read returns the content of a small file, until the next call; nil if it cannot be read.
+func (t *threads) read(name string) []byte {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, t.buffer[:])
+	if err != nil {
+		return nil
+	}
+	return t.buffer[:n]
+}
+
+// allWait reports whether no thread runs, except for threads that poll their memory; polls reports whether there are
+// such. It is true only if there was a moment at which all threads waited: it reads all of them twice, and between the
+// readings none was started by the scheduler.
+func (t *threads) allWait() (allWait, polls bool) {
+	t.scans++
+	allWait = true
+	for _, pid := range numbers(t.folder) {
+		for _, tid := range numbers(t.folder + pid + "/task") {
+			number, _ := strconv.Atoi(tid)
+			folder := t.folder + pid + "/task/" + tid + "/"
+			at := t.all[number]
+			if at == nil {
+				at = &thread{process: pid}
+				t.all[number] = at
+			}
+			at.seen = t.scans
+			at.spent, at.runs = usage(t.read(folder + "schedstat"))
+			switch at.state = t.stateOf(folder, true); {
+			case at.state != running:
+				at.fresh = false
+			case !at.fresh:
+				at.fresh, at.since, allWait = true, at.spent, false
+			case at.spent-at.since < Quantum:
+				allWait = false
+			default:
+				polls = true
+			}
+		}
+	}
+	for number, at := range t.all {
+		if at.seen != t.scans {
+			delete(t.all, number)
+		}
+	}
+	return allWait && t.unchanged(), polls
+}
+
+// unchanged reports whether no thread that waited at the scan has run since.
+func (t *threads) unchanged() bool {
+	found := 0
+	for _, pid := range numbers(t.folder) {
+		for _, tid := range numbers(t.folder + pid + "/task") {
+			number, _ := strconv.Atoi(tid)
+			folder := t.folder + pid + "/task/" + tid + "/"
+			at := t.all[number]
+			if at == nil {
+				return false
+			}
+			found++
+			if at.state != waiting {
+				continue
+			}
+			if t.stateOf(folder, false) != waiting {
+				return false
+			}
+			if _, runs := usage(t.read(folder + "schedstat")); runs != at.runs {
+				return false
+			}
+		}
+	}
+	return found == len(t.all)
+}
+
+// restart gives each running thread of a process another Quantum.
+func (t *threads) restart(process string) {
+	for _, at := range t.all {
+		if at.process == process {
+			at.fresh = false
+		}
+	}
+}
+
+// inner returns the PID in its own namespace of a process of another one.
+func inner(pid int) string {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range bytes.Lines(status) {
+		if list, ok := bytes.CutPrefix(line, []byte("NSpid:")); ok {
+			fields := bytes.Fields(list)
+			return string(fields[len(fields)-1])
+		}
+	}
+	return ""
+}
+
+// usage reads a thread's schedstat: its processor time, and how often the scheduler has started it.
+func usage(text []byte) (spent time.Duration, runs uint64) {
+	fields := bytes.Fields(text)
+	if len(fields) < 3 {
+		return 0, 0
+	}
+	ns, _ := strconv.ParseUint(string(fields[0]), 10, 64)
+	runs, _ = strconv.ParseUint(string(fields[2]), 10, 64)
+	return time.Duration(ns), runs
+}
+
+// stateOf reads a thread's state: its system call (proc_pid_syscall(5)) tells, other than its status, whether the
+// thread still has a processor. Only the status tells waiting for a disk from other waiting.
+func (t *threads) stateOf(folder string, disk bool) state {
+	call := t.read(folder + "syscall")
+	inCall := len(call) > 0 && call[0] != 'r' && call[0] != '-' // "running", or -1: in none
+	if inCall && !disk {
+		return waiting
+	}
+	if len(call) > 0 && call[0] == 'r' {
+		return running
+	}
+	return stateIn(t.read(folder+"stat"), inCall)
+}
+
+// stateIn returns the state in a thread's stat.
+func stateIn(stat []byte, inCall bool) state {
+	i := bytes.LastIndexByte(stat, ')')
+	if i < 0 || i+2 >= len(stat) {
+		return gone
+	}
+	switch stat[i+2] {
+	case 'Z', 'X', 'T', 't':
+		return gone
+	case 'S':
+		if inCall {
+			return waiting
+		}
+	}
+	return running
+}
