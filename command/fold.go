@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pausenet/pausenet/internal/lazy"
 )
 
 // folded wraps a writer and folds lines at blanks to the width of the screen, or to defaultWidth.
@@ -113,7 +115,7 @@ func breakAt(text string, columns int) int {
 
 // beginsAnew matches a line of Markdown that does not continue a paragraph: an empty line, a heading, a table's row, a
 // code block, or an item of a list.
-var beginsAnew = regexp.MustCompile("^ *($|#|\\||```|- |[0-9]+\\. )")
+var beginsAnew = lazy.Regexp("^ *($|#|\\||```|- |[0-9]+\\. )")
 
 // paragraphs joins the lines of each paragraph of a text in Markdown, so that it can be folded to another width.
 func paragraphs(text string) string {
@@ -122,7 +124,7 @@ func paragraphs(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		edge := strings.HasPrefix(strings.TrimLeft(line, " "), "```")
-		switch starts := beginsAnew.MatchString(line); {
+		switch starts := beginsAnew().MatchString(line); {
 		case b.Len() == 0:
 		case joins && !starts && !inCode:
 			b.WriteByte(' ')

@@ -185,6 +185,7 @@ func TestUploads(t *testing.T) {
 	b.says("Your predictions are locked")
 	b.Wait("document.querySelector('#lock').disabled")
 	// What is predicted afterwards does not count.
+	t.Chdir(t.TempDir()) // the submission is in a folder here
 	locked := h.Lock()
 	h.Files["answers.yaml"] = strings.Replace(h.Files["answers.yaml"], "peak:", "peak: 1KB # was", 1)
 	h.Uploads[lab.LockedFile] = []byte(locked.File)
