@@ -226,7 +226,7 @@ def fabtests():
     def one(provider, test):
         words = test.split() + (["-S", "4096"] if re.search("pingpong|_bw -", test) else [])  # all sizes would take minutes
         command = words[:1] + ["-p", provider] + words[1:] + ["-s"]
-        row = meet(command + [ADDRESS], command + [OWN, ADDRESS], wait=1)
+        row = meet(command + [ADDRESS], command + [OWN, ADDRESS], wait=3)  # some fail if they connect before the server listens
         row.name = f"{test} ({provider})"
         if "fi_getinfo" in row.why and "No data" in row.why:  # as fabtests' own script takes it
             row.why = "skipped: the provider does not offer it"
