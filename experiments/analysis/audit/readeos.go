@@ -193,17 +193,6 @@ func (e *eos) port(name string, n *node) error {
 	var err error
 	for _, l := range e.lines(n) {
 		switch {
-		case l.is("shutdown"), l.is("no", "shutdown"):
-			p.Up = l.words[0] == "no"
-		case l.is("mtu"):
-			p.MTU, err = l.size()
-			p.Places["mtu"] = l.place()
-		case l.is("speed"):
-			p.Speed = eosSpeed(l.words[len(l.words)-1])
-			p.Places["speed"] = l.place()
-		case l.is("error-correction", "encoding"), l.is("no", "error-correction", "encoding"):
-			p.FEC = map[string]string{"reed-solomon": "rs", "fire-code": "fc", "encoding": "none"}[l.words[len(l.words)-1]]
-			p.Places["fec"] = l.place()
 		case l.is("no", "switchport"):
 			routed = true
 		case l.is("switchport", "access"), l.is("switchport", "mode"):
@@ -232,6 +221,8 @@ func (e *eos) port(name string, n *node) error {
 			p.Places["pfc"], p.QoS = l.place(), true
 		case l.is("tx-queue"), l.is("uc-tx-queue"):
 			err = p.eosQueue(l)
+		default:
+			err = p.eosLink(l)
 		}
 		if err != nil {
 			return err
@@ -244,7 +235,39 @@ func (e *eos) port(name string, n *node) error {
 	}
 	p.QoS = p.QoS || noDrop != 0
 	// By default a routed port trusts DSCP, and a switched port CoS. Frames on a trunk may have tags with a CoS.
-	byDSCP := trust == "dscp" || trust == "" && routed
+	if err := e.classify(p, policy, mapped, trust == "dscp" || trust == "" && routed, !routed && !access); err != nil {
+		return err
+	}
+	if watching && p.PFC != 0 {
+		w.Place = cmp.Or(w.Place, n.place())
+		p.Watchdog = &w
+	}
+	return nil
+}
+
+// eosLink reads a line about the link: its state, MTU, rate or FEC.
+func (p *Port) eosLink(l eosLine) (err error) {
+	switch {
+	case l.is("shutdown"), l.is("no", "shutdown"):
+		p.Up = l.words[0] == "no"
+	case l.is("mtu"):
+		p.MTU, err = l.size()
+		p.Places["mtu"] = l.place()
+	case l.is("speed"):
+		p.Speed = eosSpeed(l.words[len(l.words)-1])
+		p.Places["speed"] = l.place()
+	case l.is("error-correction", "encoding"), l.is("no", "error-correction", "encoding"):
+		p.FEC = map[string]string{"reed-solomon": "rs", "fire-code": "fc", "encoding": "none"}[l.words[len(l.words)-1]]
+		p.Places["fec"] = l.place()
+	}
+	return err
+}
+
+// unread records a line that is not read.
+func (e *eos) unread(l eosLine) { e.s.Unread = append(e.s.Unread, l.place()) }
+
+// classify sets whether the classes of DSCPs at a port are known: by its trust, and by the policy map that a line names.
+func (e *eos) classify(p *Port, policy eosLine, mapped, byDSCP, tagged bool) error {
 	if policy.node != nil {
 		before := len(e.s.Unread) + len(e.s.Missing)
 		all, err := e.policy(p, policy)
@@ -255,17 +278,10 @@ func (e *eos) port(name string, n *node) error {
 		byDSCP = byDSCP || all
 		p.Places["dscp"] = policy.place()
 	}
-	p.Trusted = byDSCP || mapped || !routed && !access
+	p.Trusted = byDSCP || mapped || tagged
 	p.Unmapped = mapped || !byDSCP
-	if watching && p.PFC != 0 {
-		w.Place = cmp.Or(w.Place, n.place())
-		p.Watchdog = &w
-	}
 	return nil
 }
-
-// unread records a line that is not read.
-func (e *eos) unread(l eosLine) { e.s.Unread = append(e.s.Unread, l.place()) }
 
 // policy sets the traffic classes of DSCPs by the policy map that a line of a port names: the first class that matches
 // decides. all reports whether the policy has a class for every DSCP. What is not read leaves the classes unknown.

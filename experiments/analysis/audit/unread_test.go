@@ -113,7 +113,8 @@ func TestUnread(t *testing.T) {
 		"startup.yaml": "- set:\n    qos:\n      traffic-pool:\n        default-lossless: {memory-percent: 50}\n    interface: {swp1: {type: swp}}\n",
 	} {
 		r, err := Audit(files(name, text), Assumptions{})
-		if err != nil || len(r.Findings) != 1 || r.Findings[0].Rule != "unread" || r.Findings[0].Severity != Note || r.Findings[0].Line != 3 {
+		if err != nil || len(r.Findings) != 1 || r.Findings[0].Rule != "unread" || r.Findings[0].Severity != Note ||
+			r.Findings[0].Line != 3 {
 			t.Errorf("%s: %v", name, err)
 			for _, f := range r.Findings {
 				t.Errorf("%+v", *f)
