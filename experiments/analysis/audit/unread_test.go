@@ -106,11 +106,12 @@ class-of-service { interfaces { et-* { unit 0; } } }
 // TestUnread reports each statement that no reader understands as a note, with its line.
 func TestUnread(t *testing.T) {
 	for name, text := range map[string]string{
-		"a.cfg":        "interface Ethernet1\n   no switchport\n   dcbx mode ieee\n",
-		"b.cfg":        "interface Ethernet1\n   no switchport\ndcbx application tcp-sctp 3260 priority 4\n",
-		"c.conf":       "interfaces {\n    et-0/0/0 { mtu 9216; }\n    interface-range r { member et-0/0/1; }\n}\nclass-of-service { }\n",
-		"d.conf":       "interfaces {\n    et-0/0/0 { \n apply-groups-except g;\n mtu 9216; }\n}\nclass-of-service { }\n",
-		"startup.yaml": "- set:\n    qos:\n      traffic-pool:\n        default-lossless: {memory-percent: 50}\n    interface: {swp1: {type: swp}}\n",
+		"a.cfg":  "interface Ethernet1\n   no switchport\n   dcbx mode ieee\n",
+		"b.cfg":  "interface Ethernet1\n   no switchport\ndcbx application tcp-sctp 3260 priority 4\n",
+		"c.conf": "interfaces {\n    et-0/0/0 { mtu 9216; }\n    interface-range r { member et-0/0/1; }\n}\nclass-of-service { }\n",
+		"d.conf": "interfaces {\n    et-0/0/0 { \n apply-groups-except g;\n mtu 9216; }\n}\nclass-of-service { }\n",
+		"startup.yaml": "- set:\n    qos:\n      traffic-pool:\n        default-lossless: {memory-percent: 50}\n" +
+			"    interface: {swp1: {type: swp}}\n",
 	} {
 		r, err := Audit(files(name, text), Assumptions{})
 		if err != nil || len(r.Findings) != 1 || r.Findings[0].Rule != "unread" || r.Findings[0].Severity != Note ||
