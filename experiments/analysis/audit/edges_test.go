@@ -98,6 +98,14 @@ func TestEdges(t *testing.T) {
 			name: "a byte less for each group", old: `"3000000"`, new: `"55293"`, also: []string{`"400000"`, `"9000"`, `"800000"`, `"9000"`},
 			want: "error threshold, error threshold",
 		},
+		{
+			name: "more headroom with an unknown cable", old: `"A": {"E0": "300m", `, new: `"A": {`,
+			also: []string{`"xoff": "48121", "dynamic_th": "0", "xon_offset"`, `"xoff": "50000", "dynamic_th": "0", "xon_offset"`},
+		},
+		{
+			name: "more headroom at an unknown rate", old: `"E0": {"speed": "100000", "mtu"`, new: `"E0": {"mtu"`,
+			also: []string{`"xoff": "48121", "dynamic_th": "0", "xon_offset"`, `"xoff": "50000", "dynamic_th": "0", "xon_offset"`},
+		},
 		{name: "Kmin at Kmax", old: `"400000"`, new: `"800000"`},
 		{name: "Kmin at Kmax, and no pool's size", old: `"400000"`, new: `"800000"`, also: []string{`"size": "3000000"`, `"mode": "static"`}},
 		{
