@@ -179,8 +179,9 @@ class _Base:
         if self._action == "rate":
             np.multiply(np.add(actions, 1), 0.5, out=self._rates, where=acts)
         else:
-            np.multiply(self._rates, 1 + 0.5 * np.clip(actions, -1, 1), out=self._rates, where=acts)
-        np.clip(self._rates, self._least, 1, out=self._rates)
+            np.multiply(self._rates, 1 + 0.5 * np.minimum(np.maximum(actions, -1), 1), out=self._rates, where=acts)
+        np.maximum(self._rates, self._least, out=self._rates)
+        np.minimum(self._rates, 1, out=self._rates)
 
     def _rewarded(self, active: Any) -> Any:
         """Return which flows have a reward for the step: those that were active, or those with an event."""
@@ -295,6 +296,7 @@ class VectorEnv(_Base, _VectorEnv):  # type: ignore[misc]
                                                np.repeat(one.high[None], self.num_envs, 0), (self.num_envs, *one.shape)))
         self._seed = 1
         self._episodes = np.zeros(count, np.uint64)
+        self._spread = np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         self._over = np.ones(count, bool)
 
     def reset(self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None) -> Tuple[Any, Dict[str, Any]]:
@@ -328,15 +330,17 @@ class VectorEnv(_Base, _VectorEnv):  # type: ignore[misc]
 
     def _proceed(self) -> None:
         """Step the environments, and reset those whose episode is over."""
-        p = self._program
-        p.operations[:] = np.where(self._over, _RESET, _STEP)
-        # Seeds of environments and episodes are far apart: SplitMix64's increment.
-        p.seeds[:] = np.uint64(self._seed) + np.arange(self._count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + self._episodes
+        p, over = self._program, self._over
+        p.operations[:] = over  # _RESET or _STEP
+        if some := over.any():
+            # Seeds of environments and episodes are far apart: SplitMix64's increment.
+            p.seeds[:] = np.uint64(self._seed) + self._spread + self._episodes
         p.exchange()
-        self._rates[self._over] = 1
-        self._steps = np.where(self._over, 0, self._steps + 1)
-        self._episodes += self._over.astype(np.uint64)
-        self._over = np.zeros(self._count, bool)
+        self._steps += 1
+        if some:
+            self._rates[over], self._steps[over] = 1, 0
+            self._episodes += over
+            over[:] = False
 
     def _observation(self) -> Any:
         o = self._program.observations.copy()
