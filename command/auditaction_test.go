@@ -68,7 +68,8 @@ func TestAuditAction(t *testing.T) {
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
 			err = os.WriteFile(path, []byte(text), 0o755)
 		}
 		if err != nil {
