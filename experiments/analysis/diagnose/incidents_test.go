@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/analysis/resimulate"
 	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 var (
@@ -216,6 +217,38 @@ func (x *incident) diagnosed(t *testing.T, files map[string][]byte) (*Diagnosis,
 	return found, 1 + slices.IndexFunc(found.Explanations, func(e Explanation) bool { return e.Kind == x.kind && e.Place == x.place })
 }
 
+// TestPack checks that each incident has the dumps of its own fabric and traffic, and no others.
+func TestPack(t *testing.T) {
+	for i := range incidents {
+		x := &incidents[i]
+		want := []string{"fabric.yaml"}
+		for _, n := range x.newCase(t, &Dumps{}).plan.Nodes {
+			if n.Kind == topologies.Host {
+				want = append(want, n.Name+".ethtool.txt")
+			} else {
+				want = append(want, n.Name+".counters_db.json", n.Name+".pfc.txt")
+			}
+		}
+		for _, f := range x.flows {
+			want = append(want, f.from+"."+f.to+".perftest.txt")
+		}
+		if x.ring > 0 {
+			want = append(want, "h0.nccl.txt")
+		}
+		entries, err := os.ReadDir(filepath.Join(pack, folder(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, entry := range entries {
+			got = append(got, entry.Name())
+		}
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("%s has the files %q, want %q", folder(i), got, want)
+		}
+	}
+}
+
 // TestIncidents holds the files of the pack to what the generator makes, and diagnoses some or, with -evaluate, all.
 func TestIncidents(t *testing.T) {
 	testenv.WholeScenario(t)
@@ -234,6 +267,11 @@ func TestIncidents(t *testing.T) {
 			continue
 		}
 		files := x.files(t, incidentSeed)
+		if *testenv.Update {
+			if err := os.RemoveAll(filepath.Join(pack, folder(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for name, data := range files {
 			path := filepath.Join(pack, folder(i), name)
 			if *testenv.Update {
