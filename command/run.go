@@ -394,6 +394,9 @@ func seedsOf(text string) ([]uint64, error) {
 
 // notScenario returns a better error if a name that is not a scenario's names something else.
 func notScenario(name, results string, err error) error {
+	if _, unknown := scenario.BuiltinSource(name); unknown == nil {
+		return err
+	}
 	_, noTopology := topologies.BuiltinSource(name)
 	_, noSweep := scenario.BuiltinSweepSource(name)
 	_, noController := cc.Lookup(name)
