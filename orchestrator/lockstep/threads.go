@@ -5,6 +5,7 @@ package lockstep
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"time"
@@ -88,33 +89,47 @@ func (t *threads) read(name string) []byte {
 	return t.buffer[:n]
 }
 
+// task names a thread's folder in /proc and its process.
+type task struct{ folder, process string }
+
+// tasks iterates over the IDs and tasks of all threads.
+func (t *threads) tasks() iter.Seq2[int, task] {
+	return func(yield func(int, task) bool) {
+		for _, pid := range numbers(t.folder) {
+			all := t.folder + pid + "/task/"
+			for _, tid := range numbers(all) {
+				number, _ := strconv.Atoi(tid)
+				if !yield(number, task{all + tid + "/", pid}) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // allWait reports whether no thread runs, except for threads that poll their memory; polls reports whether there are
 // such. It is true only if there was a moment at which all threads waited: it reads all of them twice, and between the
 // readings none was started by the scheduler.
 func (t *threads) allWait() (allWait, polls bool) {
 	t.scans++
 	allWait = true
-	for _, pid := range numbers(t.folder) {
-		for _, tid := range numbers(t.folder + pid + "/task") {
-			number, _ := strconv.Atoi(tid)
-			folder := t.folder + pid + "/task/" + tid + "/"
-			at := t.all[number]
-			if at == nil {
-				at = &thread{process: pid}
-				t.all[number] = at
-			}
-			at.seen = t.scans
-			at.spent, at.runs = usage(t.read(folder + "schedstat"))
-			switch at.state = t.stateOf(folder, true); {
-			case at.state != running:
-				at.fresh = false
-			case !at.fresh:
-				at.fresh, at.since, allWait = true, at.spent, false
-			case at.spent-at.since < Quantum:
-				allWait = false
-			default:
-				polls = true
-			}
+	for number, in := range t.tasks() {
+		at := t.all[number]
+		if at == nil {
+			at = &thread{process: in.process}
+			t.all[number] = at
+		}
+		at.seen = t.scans
+		at.spent, at.runs = usage(t.read(in.folder + "schedstat"))
+		switch at.state = t.stateOf(in.folder, true); {
+		case at.state != running:
+			at.fresh = false
+		case !at.fresh:
+			at.fresh, at.since, allWait = true, at.spent, false
+		case at.spent-at.since < Quantum:
+			allWait = false
+		default:
+			polls = true
 		}
 	}
 	for number, at := range t.all {
@@ -128,24 +143,20 @@ func (t *threads) allWait() (allWait, polls bool) {
 // unchanged reports whether no thread that waited at the scan has run since.
 func (t *threads) unchanged() bool {
 	found := 0
-	for _, pid := range numbers(t.folder) {
-		for _, tid := range numbers(t.folder + pid + "/task") {
-			number, _ := strconv.Atoi(tid)
-			folder := t.folder + pid + "/task/" + tid + "/"
-			at := t.all[number]
-			if at == nil {
-				return false
-			}
-			found++
-			if at.state != waiting {
-				continue
-			}
-			if t.stateOf(folder, false) != waiting {
-				return false
-			}
-			if _, runs := usage(t.read(folder + "schedstat")); runs != at.runs {
-				return false
-			}
+	for number, in := range t.tasks() {
+		at := t.all[number]
+		if at == nil {
+			return false
+		}
+		found++
+		if at.state != waiting {
+			continue
+		}
+		if t.stateOf(in.folder, false) != waiting {
+			return false
+		}
+		if _, runs := usage(t.read(in.folder + "schedstat")); runs != at.runs {
+			return false
 		}
 	}
 	return found == len(t.all)
