@@ -35,7 +35,7 @@ type Switch struct {
 	LosslessMTU int
 	Poll        int  // interval of the watchdog, in ms; 0: unknown
 	Whole       bool // a file has the ports, so that a missing table means that the switch does not have it
-	// Stated is true if the file lists all ports with PFC, so that PFC is off on a port that is not listed.
+	// Stated reports whether the file lists all ports with PFC, so that PFC is off on a port that is not listed.
 	Stated  bool
 	Missing []Missing
 	Unread  []Place // statements about classes, PFC or buffers that no reader understands
@@ -282,11 +282,4 @@ func (s *Switch) pool(p *Profile) *Pool {
 	return s.Pools[cmp.Or(p.Pool, "ingress_lossless_pool")]
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -301,10 +302,4 @@ func checkCNP(a *auditor) {
 	}
 }
 
-func sortedInts[V any](m map[int]V) (all []int) {
-	for n := range m {
-		all = append(all, n)
-	}
-	slices.Sort(all)
-	return all
-}
+func sortedInts[V any](m map[int]V) []int { return slices.Sorted(maps.Keys(m)) }

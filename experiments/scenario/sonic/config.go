@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,14 +99,7 @@ func Parse(data []byte) (*Config, error) {
 }
 
 // sorted returns a map's keys in order.
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 var portName = lazy.Regexp(`^[A-Za-z][A-Za-z0-9_./-]{0,63}$`)
 
