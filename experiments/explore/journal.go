@@ -37,7 +37,7 @@ type journalLine struct {
 	Key     string   `json:"key"`
 	Outcome *Outcome `json:"outcome,omitempty"`
 	By      string   `json:"by,omitempty"` // worker that has made the run
-	// Without has workers whose earlier outcomes are false.
+	// Without lists the workers whose outcomes in earlier lines are false.
 	Without []string `json:"without,omitempty"`
 }
 

@@ -24,8 +24,8 @@ type Exercise struct {
 	// of these files. Runs use the first name.
 	Controllers [][]string
 	Given       []string // files of start/ that the student does not submit
-	// Counted is the run that the student diagnoses. Its counters are written to CountersFile, which must be in Given,
-	// when a student with a name starts. nil: none.
+	// Counted describes the run that the student diagnoses; nil: none. When a student with a name starts, its counters
+	// are written to CountersFile, which must be in Given.
 	Counted  *Run
 	Outputs  []string // text files with what programs on a live fabric printed, and with its counters
 	Pictures []string // PNG files with plots of runs that the student draws and submits
@@ -114,11 +114,11 @@ type Check struct {
 	Hidden    bool             // it is a teacher's, and students do not have it
 	MostSteps int              // maximum average steps of a call of the run's controller; 0: check Row
 	Message   string           // a part of one of the verdict's messages
-	// Panel is the title of a plot of the run. The check compares its first series with that of the run Like, or with the
-	// curve in the student's file Picture.
+	// Panel names a plot of the run by its title. The check compares its first series with that of the run Like, or with
+	// the curve in the student's file Picture.
 	Panel, Like, Picture string
-	// Output is the student's file with the output of perftest or with counters. The check compares Value, which is
-	// "bandwidth", "bytes", "iterations" or the name of a counter, with Is.
+	// Output names the student's file with the output of perftest or with counters. The check compares its figure Value,
+	// which is "bandwidth", "bytes", "iterations" or the name of a counter, with Is.
 	Output, Value string
 
 	// Row describes the figure of the run, in the base unit, or in percent of RelativeTo, another run.

@@ -65,12 +65,13 @@ type TournamentOptions struct {
 type Standing struct {
 	Name   string  `json:"name"`
 	Points float64 `json:"points"`
-	// Shared is the credit, from 0 to 1, for the goodput beside other controllers. The fair share is an equal part of
+	// Shared holds the credit, from 0 to 1, for the goodput beside other controllers. The fair share is an equal part of
 	// what the flows that take more than 1.25 fair shares have left. Goodput from 0.9 to 1.25 fair shares has credit 1,
 	// less has credit in proportion, and more has less credit, down to 0 from two fair shares on.
 	Shared float64 `json:"shared"`
-	// Home is the credit, from 0 to 1, if all flows use this controller: that for a full link times that for a short
-	// wait of small messages. Quiet is the credit for a full link if two flows use it and there are no others.
+	// Home holds the credit, from 0 to 1, in a game where all flows use this controller: that for a full link times that
+	// for a short wait of small messages. Quiet holds the credit for a full link where two flows use it and there are no
+	// others.
 	Home    float64 `json:"home"`
 	Quiet   float64 `json:"quiet"`
 	Games   int     `json:"games"` // with others

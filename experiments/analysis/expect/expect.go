@@ -48,8 +48,8 @@ type Size struct {
 	Time      float64 `json:"time_ns"`
 	Alg       float64 `json:"algbw"`
 	Bus       float64 `json:"busbw"`
-	// Extrapolated is true if the size was not simulated. Its times are then extrapolated linearly from the two largest
-	// simulated sizes.
+	// Extrapolated reports whether the times are extrapolated linearly from the two largest simulated sizes, because this
+	// size was not simulated.
 	Extrapolated bool    `json:"extrapolated"`
 	MeasuredTime float64 `json:"measured_time_ns"`
 	MeasuredAlg  float64 `json:"measured_algbw"`
