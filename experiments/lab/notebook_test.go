@@ -53,9 +53,12 @@ func TestNotebook(t *testing.T) {
 			t.Errorf("%s: locks predictions: %t", name, got)
 		}
 		want := map[string][]string{
-			"aimd":     {`pausenet.load("results/share").plot()`, `pausenet.load("results/far").plot()`},
-			"figure":   {`pausenet.run("figure.yaml", cc=["hpcc", "dcqcn"])`},
-			"storm":    {`pausenet.run("watchdog.yaml", cc=["none"])`, `pausenet.run("deadlock.yaml")`, `pausenet.load("results/busy-with-watchdog").plot()`},
+			"aimd":   {`pausenet.load("results/share").plot()`, `pausenet.load("results/far").plot()`},
+			"figure": {`pausenet.run("figure.yaml", cc=["hpcc", "dcqcn"])`},
+			"storm": {
+				`pausenet.run("watchdog.yaml", cc=["none"])`, `pausenet.run("deadlock.yaml")`,
+				`pausenet.load("results/busy-with-watchdog").plot()`,
+			},
 			"incident": {"pausenet.check()"}, "tournament": {`pausenet.run("home.yaml", cc=["./control.star"])`},
 		}[name]
 		if i := slices.IndexFunc(want, func(line string) bool { return !strings.Contains(code, line) }); i >= 0 {

@@ -217,7 +217,8 @@ func TestTexts(t *testing.T) {
 	b.says("Ready to check figure")
 	b.Value(`(async () => {
 		const [{ markdown }, all] = [await import("./markdown.js"), await (await fetch("examples.json")).json()];
-		const left = all.exercises.flatMap((e) => markdown(e.text).filter((p) => p.tagName !== "PRE" && /` + "```" + `|\*\*|^- |^\||^#|^\d+\. /m.test(p.textContent)).map((p) => e.name + ": " + p.textContent));
+		const left = all.exercises.flatMap((e) => markdown(e.text).filter((p) => p.tagName !== "PRE" &&
+			/` + "```" + `|\*\*|^- |^\||^#|^\d+\. /m.test(p.textContent)).map((p) => e.name + ": " + p.textContent));
 		window.texts = left.join("\n");
 	})()`)
 	b.Wait("typeof window.texts === 'string'")

@@ -1,7 +1,7 @@
 """Bring up live fabrics by Mininet's command line and topologies.
 
-``python3 -m pausenet.mininet --topo linear,4 --test pingall`` stands for ``mn --topo linear,4 --test pingall``. A file of ``--custom`` needs no change:
-``from mininet.topo import Topo`` finds the class here. Any other option is one of ``pausenet up``, such as ``--slowdown 200``.
+``python3 -m pausenet.mininet --topo linear,4 --test pingall`` stands for ``mn --topo linear,4 --test pingall``. A file of ``--custom``
+needs no change: ``from mininet.topo import Topo`` finds the class here. Any other option is one of ``pausenet up``, such as ``--slowdown 200``.
 
 In a program of your own, ``pausenet.up(topo)`` brings an object of ``Topo`` up.
 """
@@ -59,7 +59,7 @@ class Topo:
         return name
 
     def addLink(self, node1: str, node2: str, port1: Any = None, port2: Any = None, **options: Any) -> int:  # noqa: N802
-        """Add a link and return its number. ``bw`` is in Mbit/s, and ``delay`` a text such as ``"10ms"``. Ports are numbered in the order of links."""
+        """Add a link and return its number. ``bw`` is in Mbit/s, ``delay`` a text such as ``"10ms"``. Ports are numbered in the order of links."""
         link: Dict[str, Any] = {"from": node1, "to": node2}
         if options.get("bw") is not None:
             link["rate"] = f"{options['bw']}Mbps"
@@ -135,7 +135,10 @@ class TreeTopo(Topo):
 _TOPOS: Dict[str, Callable[..., Topo]] = {"minimal": SingleSwitchTopo, "single": SingleSwitchTopo, "linear": LinearTopo, "tree": TreeTopo}
 
 #: Lines of the shell for each test.
-_TESTS = {"none": "", "build": "", "pingall": "pingall\n", "pingpair": "pingpair\n", "iperf": "iperf\n", "iperfudp": "iperfudp 10Mbps\n", "all": "pingall\niperf\n"}
+_TESTS = {
+    "none": "", "build": "", "pingall": "pingall\n", "pingpair": "pingpair\n", "iperf": "iperf\n", "iperfudp": "iperfudp 10Mbps\n",
+    "all": "pingall\niperf\n",
+}
 
 #: What Mininet has and a fabric has not, with the reason.
 _REFUSED = {
@@ -198,9 +201,11 @@ def _options(link: Optional[str]) -> Tuple[Dict[str, Any], List[str]]:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Run the command, and return its exit code."""
-    parser = argparse.ArgumentParser(prog="python3 -m pausenet.mininet", allow_abbrev=False, epilog="Other options are those of pausenet up.",
-                                     description="Bring up a live fabric by the options of Mininet's mn.")
-    parser.add_argument("--topo", default="minimal", metavar="NAME[,PARAMETER...]", help="minimal, single,K, linear,K[,N], tree,DEPTH,FANOUT, or one of --custom")
+    parser = argparse.ArgumentParser(prog="python3 -m pausenet.mininet", allow_abbrev=False,
+                                     description="Bring up a live fabric by the options of Mininet's mn.",
+                                     epilog="Other options are those of pausenet up.")
+    parser.add_argument("--topo", default="minimal", metavar="NAME[,PARAMETER...]",
+                        help="minimal, single,K, linear,K[,N], tree,DEPTH,FANOUT, or one of --custom")
     parser.add_argument("--custom", metavar="FILE,...", help="files of Python that define topos")
     parser.add_argument("--test", "-t", choices=sorted(_TESTS), help="run a test in place of the shell")
     parser.add_argument("--link", metavar="tc,bw=MBPS,delay=TIME", help="rate and delay of all links")

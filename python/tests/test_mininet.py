@@ -75,7 +75,8 @@ def test_command(monkeypatch, capsys):
 
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(mininet.signal, "signal", lambda *_: None)
-    assert mininet.main(["--topo", "linear,2", "--link", "tc,bw=10,delay=10ms,loss=1", "--test", "pingall", "--slowdown", "9", "--switch", "user", "--mac"]) == 7
+    assert mininet.main(["--topo", "linear,2", "--link", "tc,bw=10,delay=10ms,loss=1", "--test", "pingall", "--slowdown", "9",
+                         "--switch", "user", "--mac"]) == 7
     (command, made, lines), = ran
     assert command == ["up", "--plane", "wasm", "--slowdown", "9", "--"] and lines == "pingall\n"
     assert made["name"] == "linear" and made["rate"] == "10Mbps" and made["delay"] == "10ms" and len(made["links"]) == 3

@@ -1,5 +1,5 @@
-/* The library that "up --clock lockstep" preloads into programs on nodes. Their clocks show virtual time, which stands still while any of them
- * runs (orchestrator/lockstep). Calls that wait for a time wait for virtual time; a call that reads a clock, or polls, takes a stated time.
+/* The library that "up --clock lockstep" preloads into programs on nodes. Their clocks show virtual time, which stands still while any
+ * of them runs (orchestrator/lockstep). Calls that wait for a time wait for virtual time; a call that reads a clock, or polls, takes a stated time.
  * A process outside of such a fabric keeps the machine's clocks.
  */
 #define _GNU_SOURCE
@@ -405,8 +405,8 @@ EXPORT int select(int count, fd_set *in, fd_set *out, fd_set *bad, struct timeva
 	return pselect(count, in, out, bad, most ? &t : NULL, NULL);
 }
 
-/* A time-out of a condition variable or semaphore: it looks again at times, as nothing tells the fabric that another thread has woken it. The
- * result is an errno.
+/* A time-out of a condition variable or semaphore: it looks again at times, as nothing tells the fabric that another thread has woken it.
+ * The result is an errno.
  */
 static int look_again(clockid_t id, const struct timespec *until)
 {
@@ -562,7 +562,8 @@ static void forked(void)
 	leave(NULL);
 }
 
-/* A program that is linked with libibverbs may read the counter. Others keep it: a program that they start could not without this library. */
+/* Traps the counter of programs that are linked with libibverbs. Other programs keep it: what they start, perhaps without this library,
+ * could not read a trapped one. */
 __attribute__((constructor)) static void begin(void)
 {
 	pthread_key_create(&ended, leave);
