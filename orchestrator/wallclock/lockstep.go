@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Programs represents the programs on nodes. A Driver in lock step advances when all of them wait; see package lockstep.
+// Programs represents the programs on nodes. A Driver in lock step advances when all wait. See package lockstep.
 type Programs interface {
 	// AllWait reports whether all programs wait. It is cheap if nothing was touched since it returned true.
 	AllWait() bool
