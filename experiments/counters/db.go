@@ -135,7 +135,7 @@ func (d Database) Dump() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// readDump reads a dump into a node. A queue's or group's counters are those of the priority with its number.
+// readDump reads a dump into a node. The number of a queue or priority group is its priority.
 func (n *Node) readDump(data []byte) error {
 	var all map[string]struct {
 		Type  string         `json:"type"`

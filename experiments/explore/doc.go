@@ -10,5 +10,5 @@
 //
 //   - Values: range.go (one quantity), random.go.
 //   - Texts of candidates: text.go.
-//   - Runs: machine.go, quantity.go (what is measured of a run), cause.go (why a run is as it is), journal.go.
+//   - Runs: machine.go, quantity.go (the measured quantities), cause.go (the main cause of a result), journal.go.
 package explore

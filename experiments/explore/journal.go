@@ -37,7 +37,7 @@ type journalLine struct {
 	Key     string   `json:"key"`
 	Outcome *Outcome `json:"outcome,omitempty"`
 	By      string   `json:"by,omitempty"` // worker that has made the run
-	// Without lists the workers whose outcomes in earlier lines are false.
+	// Without lists workers whose outcomes in earlier lines are discarded.
 	Without []string `json:"without,omitempty"`
 }
 
@@ -112,7 +112,7 @@ func (j *Journal) read(path, identity string) error {
 	return j.append(journalHead{identity})
 }
 
-// apply changes the known outcomes as a line says.
+// apply adds a line to the known outcomes, or discards those that it revokes.
 func (j *Journal) apply(l *journalLine) {
 	if l.Without == nil {
 		j.known[l.Key], j.by[l.Key] = l.Outcome, l.By
@@ -130,14 +130,14 @@ func (j *Journal) append(line any) error {
 	return err
 }
 
-// find returns the outcome of a run, nil if it is not known.
+// find returns the outcome of a run; nil if it is not known.
 func (j *Journal) find(key string) *Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.known[key]
 }
 
-// keep adds a line.
+// keep applies a line and appends it to the file.
 func (j *Journal) keep(l *journalLine) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -145,7 +145,7 @@ func (j *Journal) keep(l *journalLine) error {
 	return j.append(l)
 }
 
-// Drop removes the outcomes that workers have made.
+// Drop discards the outcomes of runs that these workers made.
 func (j *Journal) Drop(workers []string) error { return j.keep(&journalLine{Without: workers}) }
 
 // Known returns the number of outcomes that the journal had when it was opened.

@@ -118,11 +118,11 @@ func TestFaultEnds(t *testing.T) {
 			t.Errorf("%s: %v, want %q", line, err, says)
 		}
 	}
-	if refused := f.mayAsk("fault"); !strings.Contains(refused, "--allow-faults") {
+	if refused := f.refusal("fault"); !strings.Contains(refused, "--allow-faults") {
 		t.Errorf("programs on nodes: %q", refused)
 	}
 	f.options.AllowFaults = true
-	if refused := f.mayAsk("fault"); refused != "" {
+	if refused := f.refusal("fault"); refused != "" {
 		t.Error(refused)
 	}
 }

@@ -281,7 +281,7 @@ func (f *Fabric) handle(line []byte, inside bool) (r Request, reply Reply) {
 		return Request{}, Reply{Error: "invalid request: " + err.Error()}
 	}
 	if inside {
-		if refused := f.mayAsk(r.Verb); refused != "" {
+		if refused := f.refusal(r.Verb); refused != "" {
 			return r, Reply{Error: refused}
 		}
 		if reply = f.answer(r); !f.options.Privileged {

@@ -17,15 +17,16 @@ import (
 )
 
 // insidePrefix starts the abstract name of the socket for programs on a node; the fabric's name follows. The socket
-// belongs to the node's network namespace, so programs reach only their own fabric. Folder is hidden from nodes.
+// belongs to the node's network namespace, so programs reach only their own fabric. They do not see the sockets in
+// Folder.
 const insidePrefix = "@pausenet/"
 
 // insideVerbs lists the commands for programs on nodes: queries, and starting programs with their own capabilities.
 // Privileged programs may use all commands.
 var insideVerbs = []string{"inspect", "node", "program", "snapshot", "way", "events", "complete"}
 
-// place returns where a node's programs run, and connects them to the fabric: on a node, --fabric defaults to this
-// fabric.
+// place returns the location and environment of a node's programs, and opens the node's socket to the fabric. On a
+// node, --fabric defaults to this fabric.
 func (f *Fabric) place(id topologies.NodeID) (kernel.Location, error) {
 	place, err := f.nodes.Location(id)
 	place.Routes = f.control != nil
@@ -71,8 +72,8 @@ func (f *Fabric) listenInside(id topologies.NodeID) error {
 	return nil
 }
 
-// mayAsk returns the reason why programs on nodes may not use a command; empty if they may.
-func (f *Fabric) mayAsk(verb string) string {
+// refusal returns the reason why programs on nodes may not use a command; empty if they may.
+func (f *Fabric) refusal(verb string) string {
 	if f.options.Privileged || slices.Contains(insideVerbs, verb) || verb == "fault" && f.options.AllowFaults {
 		return ""
 	}
@@ -89,7 +90,7 @@ func dialInside(name string) *net.UnixConn {
 	if err != nil {
 		return nil
 	}
-	if !ownedByUs(conn) { // any user of the machine may take such a name there
+	if !ownedByUs(conn) { // outside of nodes, any user of the machine can bind this name
 		conn.Close()
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// whyRecord records the causes of each flow's completion time. It tells the frames in a queue apart by the flows' tags.
+// whyRecord records the causes of each flow's completion time. It classifies queued frames by the tags of their flows.
 type whyRecord struct {
 	*provenance.Recorder
 	names []string // of classes
@@ -76,7 +76,7 @@ func newWhyRecord(s *scenario.Scenario) *whyRecord {
 
 // check returns an error if the parts of a flow's time do not add up to it.
 func (w *whyRecord) check(e *engine.Engine) error {
-	err := w.Check(func(flow int) (vtime.Time, bool) {
+	return w.Check(func(flow int) (vtime.Time, bool) {
 		f := &e.Flows()[flow]
 		switch {
 		case f.Finished != vtime.Never:
@@ -86,10 +86,6 @@ func (w *whyRecord) check(e *engine.Engine) error {
 		}
 		return e.Now() - f.Start, false
 	})
-	if err != nil {
-		return fmt.Errorf("the parts of a flow's time do not add up: %w", err)
-	}
-	return nil
 }
 
 // write writes why.csv and causes.csv.

@@ -81,7 +81,7 @@ func (r *RunFolder) figure() (*report.Drawing, error) {
 	return report.RunFigure(p.page(), r.manifest.Controller)
 }
 
-// measurements returns the runs' measurements of the published tables' figures.
+// measurements returns the measurements of all trusted runs, to compare with published figures.
 func (p *reportPage) measurements() []measure.Measurement {
 	var all []measure.Measurement
 	for i := range p.columns {

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// dropCauses names the drops of traffic managers without a fault; engine.LossNames names those of faults.
+// dropCauses names the causes of drops in traffic managers. engine.LossNames names the causes of loss by faults.
 var dropCauses = map[switchagent.Drop]string{
 	switchagent.DropHeadroom: measure.LosslessHeadroom, switchagent.DropBuffer: measure.LosslessBuffer,
 	switchagent.DropLossy: measure.LossyQueue, switchagent.DropAlpha: measure.LossyThreshold,

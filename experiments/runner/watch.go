@@ -13,8 +13,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Watching holds the functions of code that learns from a run while it is in progress. If the run uses several
-// processors (Options.Processors), several goroutines call Sample and Controller at once.
+// Watching holds functions that observe or control a run in progress, for code that learns from it. If the run uses
+// several processors (Options.Processors), several goroutines call Sample and Controller at once.
 type Watching struct {
 	// Sample receives one RTT in each round trip of each flow.
 	Sample func(flow int, now, rtt vtime.Time)
@@ -22,9 +22,9 @@ type Watching struct {
 	Controller func(flow int, env cc.Env, set cc.Settings) (cc.Controller, error)
 	// NoRTT leaves RTTs out of the summary.
 	NoRTT bool
-	// Ordered makes all calls come in order of time, on one processor. Otherwise the time of a call may be a few delays
-	// of cables before that of an earlier one. The results are equal, but in a fabric of several switches the
-	// fingerprint is another one, since it hashes all events in order.
+	// Ordered makes the calls in order of virtual time, on one processor. Otherwise a call may have an earlier time than
+	// the previous one, by a few cable delays. The results are equal, but with several switches the fingerprint differs,
+	// because it hashes all events in order.
 	Ordered bool
 	// Ended, if set, is called with the engine when the run has ended, before its plane is closed.
 	Ended func(e *engine.Engine)

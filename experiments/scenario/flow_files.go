@@ -197,8 +197,8 @@ func hpccTag(port int) string {
 // origin: TIME}, where origin is the file's time at which the run starts.
 //
 // The file holds words separated by blanks: the number of flows, then for each flow its source, destination, priority
-// group, destination port, bytes, and start in seconds. hpccFlows ignores the rest. A host's number is its position in
-// the topology, which is the node's own number in a topology of the simulator.
+// group, destination port, bytes, and start in seconds. hpccFlows ignores the rest. A host's number is the index of its
+// node in the topology. Topology files of the simulator number nodes in the same way.
 func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadEntry) bool {
 	before := v.Report().Count()
 	w, name, file := e.Workload, e.file, v
@@ -272,7 +272,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadE
 	return v.Report().Count() == before
 }
 
-// isHost reports an error at a node that is a switch.
+// isHost reports whether a node is a host. If not, it adds an error at at.
 func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 	n := &t.s.Topology.Nodes[id]
 	if n.Kind != topologies.Host {
@@ -352,7 +352,7 @@ func (d *decoder) chakra(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntr
 	}
 	var traces [][]byte
 	var all []byte
-	missing := "" // the first; the hosts may be more than the traces
+	missing := "" // first missing file; there may be fewer traces than hosts
 	for rank := range hosts {
 		own := strings.Replace(name, "%d", strconv.Itoa(rank), 1)
 		path := own
@@ -478,7 +478,7 @@ func (t *messageReader) add(row yamlspec.Row) {
 	}
 	id := at("id").Raw()
 	if _, twice := t.byID[id]; twice || id == "" {
-		at("id").Errorf("id %q is used twice: give each message its own", id)
+		at("id").Errorf("id %q is empty or used twice: give each message its own", id)
 		return
 	}
 	times := map[string]vtime.Time{}

@@ -22,10 +22,10 @@ type Setup struct {
 	Scenario *Scenario // with the variant's settings and the flows drawn with Seed
 	Name     string    // of the congestion control or variant
 	CC       *cc.Spec
-	Needs    cc.SwitchNeeds // combined needs of all flows' congestion controls of switches
+	Needs    cc.SwitchNeeds // what the congestion controls of all flows need of switches
 	Seed     uint64
 	Flows    []FlowSetup // by entry in Scenario.Flows
-	// QPs holds the QPs of flows with several, without each flow's first. The engine numbers them after the flows.
+	// QPs holds the second and further QPs of flows with several. The engine numbers them after the flows.
 	QPs  []QPSetup
 	more map[int32][]int32 // the engine's numbers of QPs, by flow
 }
@@ -73,8 +73,8 @@ type ControllerSetup struct {
 	Settings cc.Settings
 }
 
-// NewSetup resolves a scenario for a congestion control or variant and a seed. It reports every mistake that shows
-// only then.
+// NewSetup resolves a scenario for a congestion control or variant and a seed. Its error is the first mistake that only
+// this combination shows.
 func NewSetup(s *Scenario, controller string, seed uint64) (*Setup, error) {
 	own, name, spec, err := s.Under(controller)
 	if err != nil {

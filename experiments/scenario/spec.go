@@ -69,8 +69,8 @@ type Reading struct {
 	// Count draws only the first flow of each workload and counts the others, for lists. Scenario.FlowCount returns
 	// the total.
 	Count bool
-	// Memory holds the bytes of memory that a run may take, which limits the scenario's flows; 0: unknown, so that a
-	// scenario may have usualFlows.
+	// Memory holds the bytes of memory that a run may take, which limits the scenario's flows; 0: unknown, with the
+	// limit usualFlows.
 	Memory int64
 	// Sources, if set, reads the files (files.Recorded), including the scenario's own.
 	Sources *files.Sources
@@ -202,14 +202,12 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 		}
 		d.decode()
 		if filename != "" && Nameless(d.s.Name) {
-			root.Errorf("the file's name is no valid name for the folder of results: add the key name")
+			root.Errorf("the file's name cannot name the folder of results: add the key name")
 		}
 		d.s.HasQuick = quick
-		if quick && r.Quick {
-			d.s.Name += quickSuffix
-		}
 		err := report.Err()
 		if quick && r.Quick {
+			d.s.Name += quickSuffix
 			err = quickError(filename, err)
 		}
 		if err != nil {
@@ -341,7 +339,7 @@ func (d *decoder) decode() {
 	d.published(m.Get("published"))
 }
 
-// routing makes the topology's switches choose among equal-cost ports by the hash at v.
+// routing applies routing.hash, read from v: the hash by which switches choose among equal-cost ports.
 func (d *decoder) routing(v *yamlspec.Value) {
 	plan := d.s.Topology
 	if d.hash == "" || plan == nil {
@@ -387,7 +385,7 @@ func (d *decoder) topology(v *yamlspec.Value) {
 // locate reports the problems of settings (joined FieldErrors), each at its path below v.
 func (d *decoder) locate(v *yamlspec.Value, err error) { d.locateIn(v, "", err) }
 
-// locateIn does the same for a v that is the value of a path.
+// locateIn does the same for problems whose paths begin with path, the path of v.
 func (d *decoder) locateIn(v *yamlspec.Value, path string, err error) {
 	if err == nil {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// describeCNPs describes the resolved cnp_interval: auto under controllers.
+// describeCNPs describes the value of `cnp_interval: auto` under these controllers.
 func (s *Scenario) describeCNPs(controllers []string) string {
 	text := hostagent.Default().CNPInterval.String()
 	var each []string
@@ -32,7 +32,7 @@ func (s *Scenario) describeCNPs(controllers []string) string {
 	return text
 }
 
-// describeSelective describes the resolved auto settings of selective repeat under controllers.
+// describeSelective describes the values of selective repeat's auto settings under these controllers.
 func (s *Scenario) describeSelective(controllers []string) (texts []string) {
 	for _, name := range controllers {
 		own, _, spec, err := s.Under(name)
@@ -166,7 +166,7 @@ func (s *Scenario) describeSwitch(label string, sw *switchagent.Settings, balanc
 	}
 }
 
-// describeFlows writes one line for each tag, size and rate.
+// describeFlows writes one line for each group of flows that differ only in hosts and start, and for each workload.
 func (s *Scenario) describeFlows(b *strings.Builder) {
 	type kind struct {
 		tag             string

@@ -11,7 +11,7 @@ const (
 	drainDurations = 10
 )
 
-// drainLimit reads how long a run may drain.
+// drainLimit sets the default of drain_limit, and rejects the key in a scenario without drain.
 func (d *decoder) drainLimit(m *yamlspec.Mapping) {
 	switch limit := m.Key("drain_limit"); {
 	case limit != nil && !d.s.Drain:
@@ -29,7 +29,7 @@ func (s *Scenario) DrainTime() vtime.Time {
 	return s.DrainLimit
 }
 
-// endless rejects drain in a scenario with a flow that never ends. It runs after the flows.
+// endless rejects drain in a scenario with a flow that never ends. Call it after the flows are read.
 func (d *decoder) endless(m *yamlspec.Mapping) {
 	if !d.s.Drain || d.live {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 )
 
-// seeds are those under which a case is tried again.
+// seeds is the number of seeds, from 1 on, under which describe repeats a case.
 const seeds = 5
 
 // describe measures a shrunk case under several seeds.
@@ -53,7 +53,7 @@ func (s *search) describe(ctx context.Context, found, small *scored) (Case, erro
 	return c, nil
 }
 
-// write writes the cases and the list of them. It removes cases of an earlier search that found more.
+// write writes a scenario file for each case, and search.json with all of them.
 func (r *Result) write(s *search, folder string) error {
 	for i := range r.Cases {
 		c := &r.Cases[i]
@@ -63,7 +63,7 @@ func (r *Result) write(s *search, folder string) error {
 		head := fmt.Sprintf("# %s\n# %s: %s; under seeds 1 to %d: %s\n# %s\n", c.Cause, r.Objective, c.ValueText, seeds,
 			c.Seeds, c.Why)
 		head += fmt.Sprintf("# fingerprint under %s, seed %d: %s\n", s.Objective.Under, c.seed, c.Fingerprint)
-		if !strings.Contains(c.text, "\nlook_at:") { // its place in the report of the case's run
+		if !strings.Contains(c.text, "\nlook_at:") { // so that the report of a run of the case shows the cause
 			c.text += fmt.Sprintf("look_at: [%q]\n", c.Cause+": "+c.Why)
 		}
 		if err := files.WriteWhole(filepath.Join(folder, c.File), []byte(head+c.text)); err != nil {

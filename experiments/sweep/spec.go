@@ -44,7 +44,7 @@ func Parse(filename string, data []byte) (*Sweep, error) {
 	}
 	m := s.keys().Decode(root)
 	if scenario.Nameless(s.Name) {
-		root.Errorf("the file's name is no valid name for the folder of results: add the key name")
+		root.Errorf("the file's name cannot name the folder of results: add the key name")
 	}
 	s.decode(m.Get("sweep").Mapping(), filepath.Dir(filename))
 	if err := report.Err(); err != nil {

@@ -73,8 +73,8 @@ func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Fr
 	}
 }
 
-// oldest returns, for flows that wait for an answer at the end, the journey so far of a frame of theirs in a queue. If
-// there are several, it is the one that started first, whose answer would arrive next.
+// oldest returns the journey so far of one queued frame for each flow that waits for an answer at the end. It chooses
+// the frame that was sent first, whose answer would arrive next.
 func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Frame))) map[int32]*journey {
 	all, began := map[int32]*journey{}, map[int32]vtime.Time{}
 	queued(func(port int, f *frame.Frame) {
@@ -92,7 +92,7 @@ func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Fr
 		if all[j.flow] != nil && began[j.flow] <= begin {
 			return
 		}
-		l := r.lines[port] // as if what it sends now were as long as it has been sending it
+		l := r.lines[port] // count only the sent part of the frame in transmission
 		l.expire(now)
 		l.classes = slices.Clone(l.classes)
 		l.total, l.classes[l.last] = l.sentBy(now), l.classes[l.last]-max(0, l.busyUntil-now)
@@ -114,11 +114,11 @@ func (r *Recorder) Check(of func(flow int) (t vtime.Time, exact bool)) error {
 		for _, e := range s.entries {
 			sum += e.Time
 			if e.Time < 0 {
-				return fmt.Errorf("flow %d: %d ps of its time is less than nothing", flow, int64(e.Time))
+				return fmt.Errorf("flow %d: a part of its time is negative: %d ps", flow, int64(e.Time))
 			}
 		}
 		if t, exact := of(flow); sum != t && (exact || sum < t) {
-			return fmt.Errorf("flow %d: the parts of its time add up to %d ps, and it is %d ps", flow, int64(sum), int64(t))
+			return fmt.Errorf("flow %d: the parts of its time sum to %d ps, but its time is %d ps", flow, int64(sum), int64(t))
 		}
 	}
 	return nil

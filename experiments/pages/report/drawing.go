@@ -27,7 +27,7 @@ const (
 	swatchWidth   = 24.0 // sample of a line in a legend
 )
 
-// lettering returns the style of text in a colour of the palette's.
+// lettering returns the style of text in a colour of the palette.
 func lettering(size vg.Length, bold bool, colour string) text.Style {
 	return letters.Style(size, bold, rgb(colour))
 }
@@ -52,7 +52,7 @@ type laidOut struct {
 	width, height vg.Length
 }
 
-// lay decides where everything is.
+// lay computes the layout of the drawing.
 func (d *Drawing) lay() *laidOut {
 	l := &laidOut{Drawing: d, column: vg.Length(d.cells[0].chart.width)}
 	across := min(d.across, len(d.cells))
@@ -98,7 +98,7 @@ func wrap(text string, fits func(string) bool) []string {
 	return lines
 }
 
-// legendRows part a legend's items into rows of a width.
+// legendRows divides a legend's items into rows of at most this width.
 func legendRows(items []legendItem, width vg.Length) [][]legendItem {
 	var rows [][]legendItem
 	x := vg.Length(math.Inf(1))
@@ -171,7 +171,7 @@ func (l *laidOut) drawCell(c draw.Canvas, row *drawnRow, k int, p *plotted) {
 	p.draw(l.inLine(c, p))
 }
 
-// inLine returns the part of its canvas that a chart has, so that plots below each other are aligned.
+// inLine returns the part of a canvas in which to draw a chart, so that plots below each other are aligned.
 func (l *laidOut) inLine(c draw.Canvas, p *plotted) draw.Canvas {
 	data := p.data(c)
 	return draw.Crop(c, l.left-(data.Min.X-c.Min.X), (c.Max.X-data.Max.X)-l.right, 0, 0)

@@ -10,7 +10,7 @@ import (
 // mostLinks limits the links in a table.
 const mostLinks = 12
 
-// linkCharts returns distributions of how busy links are.
+// linkCharts returns the distributions of link utilisation: between switches, and to hosts.
 func linkCharts(r *Report) []*chart {
 	var charts []*chart
 	for _, of := range []struct {
@@ -100,7 +100,7 @@ var (
 	peakQueueOf   = linkMeasure{"longest queue", Bytes, func(l *Link) float64 { return float64(l.PeakQueue) }}
 )
 
-// pausedTables returns the links that flow control paused longest, the worst of any controller first.
+// pausedTables returns the links that flow control paused longest, by the longest pause under any controller.
 func pausedTables(r *Report) []table {
 	return r.linkTables("Links that were paused longest, by direction. A → B is paused by PAUSE frames from B, or by a "+
 		"lack of B's credits",
@@ -115,7 +115,8 @@ func busyTables(r *Report) []table {
 	)
 }
 
-// linkTables compare links by some measures: those that lead by the first, over all controllers.
+// linkTables returns tables of the links with the largest maximum of by over all runs, at most mostLinks, with their
+// measures.
 func (r *Report) linkTables(caption string, by linkMeasure, measures ...linkMeasure) []table {
 	most, ports := map[string]float64{}, map[string]bool{}
 	var order []*Link
@@ -212,7 +213,7 @@ func (r *Report) linkCells(port string, m linkMeasure, u measure) []cell {
 	return cells
 }
 
-// utilisationTable returns the distributions in numbers.
+// utilisationTable returns the mean, median and maximum of the links' utilisation.
 func utilisationTable(r *Report) []table {
 	t := table{
 		Caption: "Utilisation of links, by direction: the share of the run's time that a port spent sending",

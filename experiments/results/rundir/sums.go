@@ -69,8 +69,8 @@ func CheckSums(folder string) error {
 	return err
 }
 
-// CheckOnly does the same for a folder from another party. It also rejects files that the sums do not list, except
-// those named.
+// CheckOnly checks a folder from another party as CheckSums does. It also rejects files that the sums do not list,
+// except those in but.
 func CheckOnly(folder string, but ...string) error {
 	listed, err := checkSums(folder)
 	if err != nil {
@@ -85,8 +85,8 @@ func CheckOnly(folder string, but ...string) error {
 	return err
 }
 
-// Changed returns a warning for each of some files of a complete run's folder that is not as the run left it. Only
-// these files are read.
+// Changed returns a warning for each of the named files of a complete run that differs from what the run wrote, or one
+// warning if the sums cannot be read. It reads no other files.
 func Changed(folder string, names ...string) (warnings []string) {
 	all, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +142,7 @@ func checkSums(folder string) (listed map[string]bool, err error) {
 	all, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &FileError{Path: folder, Err: errors.New("no " + SumsFile +
-			": the run did not end, or an earlier pausenet made it: run the scenario again")}
+			", because the run did not end or an earlier pausenet made it: run the scenario again")}
 	}
 	if err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ import (
 const largestPoint = 16 << 30
 
 // An archive of size bytes may unpack to at most smallBulk + mostRatio*size bytes, so that a worker cannot make the
-// coordinator write much more than it sends. The CSV files of runs shrink to a fifth, because every row has a
-// different time.
+// coordinator write much more than it sends. An honest archive's CSV files unpack to about 5 times its size,
+// because every row has a different time.
 const (
 	smallBulk = 64 << 20
 	mostRatio = 100
@@ -96,7 +96,7 @@ func unpack(r io.Reader, size int64, directory string) error {
 		}
 		switch {
 		case h.Typeflag != tar.TypeReg || !rundir.IsFile(h.Name) || slices.Contains(seen, h.Name):
-			return fmt.Errorf("its archive contains %q, which is not a regular file of a run, or is there twice", h.Name)
+			return fmt.Errorf("its archive contains %q, which is not a regular file of a run or occurs twice", h.Name)
 		case h.Size > left:
 			return fmt.Errorf("its archive of %d bytes unpacks to more than %d bytes", size, most)
 		}

@@ -80,7 +80,7 @@ func (c *Coordinator) readState() (unreadable int, err error) {
 		}
 	}
 	if unreadable > 0 {
-		c.say(fmt.Sprintf("%s: %d unreadable lines; points without a line are made again", stateFile, unreadable))
+		c.say(fmt.Sprintf("%s: %d unreadable lines; points without a line run again", stateFile, unreadable))
 	}
 	return unreadable, nil
 }
@@ -111,7 +111,7 @@ func (e *entry) line() []byte {
 
 // remember stores a point's state for a later coordinator. The caller has locked mu.
 func (c *Coordinator) remember(k int) {
-	if c.jobs == nil { // otherwise the caller of Make stores the results
+	if c.jobs == nil { // otherwise the points are those of Make, whose caller stores the results
 		c.keep(&entry{Point: k, State: c.points[k]})
 	}
 }
