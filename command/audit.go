@@ -53,8 +53,8 @@ can show it, a scenario.
             minigraph.xml, ibnetdiscover; Slurm's topology.conf, to compare
 
 A file belongs to the device that its name starts with (leaf0.config_db.json,
-h0.mlnx_qos), or else to the device with the folder's name. A switch's
-hostname is its name in cables.
+h0.mlnx_qos), or else to the device that its folder is named after. Files about
+cables refer to a switch by its hostname.
 
 The exit code is 0 without findings of the severity of --fail-on or above, and
 otherwise 1.`,
@@ -68,7 +68,7 @@ otherwise 1.`,
 	flags := c.Flags()
 	flags.StringVar(&f.response, "response", "none", "`time` that hardware takes to send and obey PAUSE, or 802.3")
 	flags.StringVar(&f.cell, "cell", "0B", "`size` of the ASICs' cells, such as 254B (default: count bytes)")
-	flags.IntVar(&f.losslessMTU, "lossless-mtu", 1024, "payload of lossless packets in `bytes`, for switches that do not say it")
+	flags.IntVar(&f.losslessMTU, "lossless-mtu", 1024, "payload of lossless packets in `bytes`, for switches whose files do not state it")
 	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings in this `file`")
 	flags.StringVar(&f.accept, "write-baseline", "", "write a `file` that accepts all findings")
 	flags.StringVar(&f.scenarios, "scenarios", "", "write the findings' scenarios into this `folder`")
@@ -81,7 +81,7 @@ otherwise 1.`,
 	return c
 }
 
-// audit reads, audits and prints.
+// audit audits the files in args, and prints or writes what the flags ask for.
 func (f *auditFlags) audit(c *cobra.Command, args []string) error {
 	if err := excludes(c, "write-baseline", "baseline", "scenarios", "run", "fail-on"); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (f *auditFlags) severity() (audit.Severity, error) {
 	return 0, fmt.Errorf("--fail-on %s: expected note, warning, error or never", f.failOn)
 }
 
-// assumptions parses the options about what configurations do not say.
+// assumptions parses the flags for values that configurations may not state.
 func (f *auditFlags) assumptions() (a audit.Assumptions, err error) {
 	response, err := headroom.ParseResponse(f.response)
 	if err != nil {
@@ -178,7 +178,7 @@ func (f *auditFlags) assumptions() (a audit.Assumptions, err error) {
 	return a, nil
 }
 
-// auditedFile limits the size of a file to audit, mostAudited their number, and mostAuditedBytes all of them.
+// auditedFile limits the size of each file, mostAudited the number of files, and mostAuditedBytes their total size.
 var auditedFile = files.Kind{Name: "a configuration", Most: 64 << 20}
 
 const (
@@ -186,8 +186,8 @@ const (
 	mostAuditedBytes = 1 << 30
 )
 
-// readConfigurations reads the named files, and all below the named folders except hidden ones. It follows links to files.
-// Links to folders, pipes and devices are skipped.
+// readConfigurations reads the named files, and all files below the named folders except hidden ones. It follows links
+// to files, and skips links to folders, pipes and devices.
 func readConfigurations(names []string) (list []audit.File, skipped []string, err error) {
 	bytes := 0
 	add := func(path string) error {
@@ -220,7 +220,7 @@ func readConfigurations(names []string) (list []audit.File, skipped []string, er
 			case d.IsDir():
 				return nil
 			}
-			info, err := os.Stat(path) // of a link's file
+			info, err := os.Stat(path) // follows a link
 			if err != nil {
 				return err
 			}
@@ -237,7 +237,7 @@ func readConfigurations(names []string) (list []audit.File, skipped []string, er
 	return list, skipped, nil
 }
 
-// runFindings runs the scenarios of findings; equal ones once.
+// runFindings runs the scenario of each finding. Equal scenarios run once.
 func runFindings(ctx context.Context, r *audit.Report) error {
 	done := map[string]*audit.Run{}
 	for _, f := range r.Findings {

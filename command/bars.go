@@ -27,7 +27,7 @@ type bars struct {
 	size  func() (width, height int)
 	end   chan struct{}
 	drawn sync.WaitGroup // the goroutine that draws
-	lines int            // on the screen; of the goroutine
+	lines int            // on the screen; only the goroutine uses it
 
 	mutex sync.Mutex
 	shown []barLine
@@ -115,7 +115,8 @@ func (b *bars) close() {
 	b.drawn.Wait()
 }
 
-// draw replaces the bars on the screen. A low screen hides the first ones, except at the end, when all stay.
+// draw replaces the bars on the screen. If there are more bars than rows, it omits the first ones; the last draw shows
+// all.
 func (b *bars) draw(last bool) {
 	width, height := b.size()
 	b.mutex.Lock()
@@ -143,7 +144,7 @@ func (b *bars) draw(last bool) {
 		text.WriteString(string(line[:min(len(line), width-1)]) + "\n")
 	}
 	b.lines = len(shown)
-	_, _ = b.out.Write(text.Bytes()) // errors of the screen do not matter
+	_, _ = b.out.Write(text.Bytes()) // a bar that cannot be shown is no failure
 }
 
 // drawBar returns a bar's line. Titles are padded to widest.

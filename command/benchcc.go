@@ -62,7 +62,7 @@ runs of such a folder, and exits with 1 if a result differs.`,
 	completeList(c, "cc", func(args []string) []string { return append(controllerWords(args), scenario.AllControllers) })
 	flags.StringSliceVar(&f.Only, "scenarios", nil, "run only these `scenarios` or families, such as incast,mix-2")
 	completeList(c, "scenarios", always(ccbench.Names()))
-	flags.StringVar(&f.seeds, "seeds", "1", "make each run under these `seeds`, such as 1..3")
+	flags.StringVar(&f.seeds, "seeds", "1", "repeat each run under these `seeds`, such as 1..3")
 	flags.StringVar(&f.HeldOut, "held-out", "", "also run scenarios drawn by this secret `phrase`")
 	flags.StringVar(&f.out, "out", "", "keep the results in this `folder` (default: print the ranking only)")
 	flags.BoolVar(&f.force, "force", false, "discard results of another benchmark in the folder")
@@ -145,8 +145,7 @@ func (f *benchCCFlags) interrupted(err error, folder *ccbench.Folder, made, tota
 		return runError(saving)
 	}
 	if errors.Is(err, context.Canceled) {
-		return &exitError{exitVerdict, fmt.Errorf("interrupted: %s has %d of %d runs; the same command makes the others", f.out, made,
-			total)}
+		return &exitError{exitVerdict, fmt.Errorf("interrupted: %s has %d of %d runs; the same command runs the rest", f.out, made, total)}
 	}
 	return runError(err)
 }
@@ -214,7 +213,7 @@ func (f *benchCCFlags) checkFolder(ctx context.Context, w io.Writer) error {
 	case errors.Is(err, context.Canceled):
 		return &exitError{exitVerdict, errors.New("interrupted: the check is not complete")}
 	case errors.Is(err, fs.ErrNotExist):
-		return badInput(fmt.Errorf("%w: %s is no folder of bench cc --out", err, f.check))
+		return badInput(fmt.Errorf("%w: %s is not a folder written by bench cc --out", err, f.check))
 	case err != nil:
 		return badInput(err)
 	}
@@ -227,7 +226,7 @@ func (f *benchCCFlags) checkFolder(ctx context.Context, w io.Writer) error {
 		fmt.Fprintf(w, "%s: %d of %d runs repeated, %d differ\n", f.check, result.Checked, result.Runs, len(result.Differences))
 	}
 	if err == nil && len(result.Differences) > 0 {
-		return &exitError{exitVerdict, fmt.Errorf("%d runs of %s differ (pausenet %s made them)", len(result.Differences), f.check,
+		return &exitError{exitVerdict, fmt.Errorf("%d runs of %s differ (made by pausenet %s)", len(result.Differences), f.check,
 			result.Version)}
 	}
 	return err

@@ -51,7 +51,7 @@ timestamps. Without -w, tshark or tcpdump prints the frames.`,
 				_ = client.Finish()
 			})()
 			defer client.Close()
-			return capturedTo(raw(c.OutOrStdout()), file, client)
+			return copyCapture(raw(c.OutOrStdout()), file, client)
 		},
 	}
 	fabricFlag(c, &fabric)
@@ -59,15 +59,15 @@ timestamps. Without -w, tshark or tcpdump prints the frames.`,
 	return c
 }
 
-// capturedTo copies a capture to a file, or to a program that prints it.
-func capturedTo(out io.Writer, file string, from io.Reader) error {
+// copyCapture copies a capture to a file, or to a program that prints it.
+func copyCapture(out io.Writer, file string, from io.Reader) error {
 	switch file {
 	case "":
 		for _, reader := range [][]string{{"tshark", "-l", "-r", "-"}, {"tcpdump", "-l", "-n", "-r", "-"}} {
 			if path, err := exec.LookPath(reader[0]); err == nil {
 				cmd := exec.Command(path, reader[1:]...)
 				cmd.Stdin, cmd.Stdout, cmd.Stderr = from, out, os.Stderr
-				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C ends the capture, and that the reader
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C ends the capture; its end ends the reader
 				return clientError(cmd.Run(), exitBadInput)
 			}
 		}

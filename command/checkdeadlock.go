@@ -50,16 +50,16 @@ a cycle of buffers there is no deadlock (Dally and Seitz 1987).
 
 If there is a cycle, check deadlock names its buffers, and the hosts whose
 frames close it. It then runs traffic along the cycle, without congestion
-control, and computes and tries remedies. It also prints how many other NICs a
-NIC that sends PAUSE without end can stop.
+control, and computes and tries remedies. It also prints how many other NICs
+one NIC can stop by sending PAUSE without end.
 
   proved      no case has a cycle; --out writes a certificate
   REFUTED     a run deadlocked; --out writes its scenario
   harmless    the flows (--flows) are too small to fill any cycle
   not proved  there is a cycle, but no run deadlocked
 
-The certificate is an order of the buffers that every path follows. Let
---certificate check it: that code shares nothing with the prover.
+The certificate is an order of the buffers that every path follows.
+--certificate checks it, with code that shares nothing with the prover.
 
 If the check is interrupted, the same command continues with the cases that it
 has examined.
@@ -118,7 +118,7 @@ type deadlockView struct {
 	harmful bool // a cycle is not harmless
 }
 
-// harmless is the verdict if the flows are too small for every cycle.
+// harmless is the verdict if the flows are too small to fill any cycle.
 const harmless verdict = "harmless"
 
 // cycleView describes one cycle.
@@ -128,11 +128,11 @@ type cycleView struct {
 	Buffers    []waitView  `json:"buffers"`
 	Alike      int         `json:"cycles_of_this_kind"`
 	Component  int         `json:"buffers_of_component"`
-	Harmless   string      `json:"harmless,omitempty"` // why; empty: it is not
+	Harmless   string      `json:"harmless,omitempty"` // reason; empty: not harmless
 	Run        *cycleTrial `json:"run,omitempty"`
 }
 
-// waitView describes a buffer of a cycle, and whose frames make it wait for the next.
+// waitView describes a buffer of a cycle, and the flows whose frames make it wait for the next buffer.
 type waitView struct {
 	Port  string      `json:"port"`
 	Flows [][2]string `json:"flows"` // examples: source and destination
@@ -149,11 +149,11 @@ type cycleTrial struct {
 	File        string   `json:"file,omitempty"`
 }
 
-// remedyView describes what would exclude the cycles.
+// remedyView describes the remedies, which would exclude the cycles.
 type remedyView struct {
 	Layers     int             `json:"priorities_by_pair"` // 0: eight are not enough
 	Priorities []uint8         `json:"priorities,omitempty"`
-	Pairs      []layerView     `json:"pairs,omitempty"` // those with another priority than the first
+	Pairs      []layerView     `json:"pairs,omitempty"` // pairs whose priority is not the first
 	LayerRun   *deadlock.Trial `json:"run_with_priorities_by_pair,omitempty"`
 	Bumps      int             `json:"priorities_by_hop"`
 	Severed    int             `json:"up_down_pairs_severed"`
@@ -256,10 +256,11 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 	return nil
 }
 
-// progressCases is the tenth of the cases from which on each tenth is reported.
+// progressCases is the least number of cases in a tenth of a proof for which each tenth is reported.
 const progressCases = 2000
 
-// readCheckpoint returns what an interrupted check has left; nil: nothing that can be read, so the check starts anew.
+// readCheckpoint returns the checkpoint of an interrupted check. It returns nil, for a check from the beginning, if
+// there is none that can be read.
 func readCheckpoint(name string) *deadlock.Checkpoint {
 	data, err := os.ReadFile(name)
 	c := new(deadlock.Checkpoint)
@@ -280,7 +281,8 @@ func writeCheckpoint(name string, p *deadlock.Proof) error {
 	return writeError(files.WriteWhole(name, data))
 }
 
-// check checks a certificate.
+// check checks the certificate in --certificate. It returns an error if the certificate does not hold or omits a
+// lossless priority.
 func (f *deadlockFlags) check(w io.Writer, plan *topologies.Plan, classes []deadlock.Class) error {
 	data, err := files.Input(f.certificate, files.Kind{Name: "a certificate", Most: 256 << 20})
 	if err != nil {
@@ -326,12 +328,12 @@ func (v *deadlockView) fill(p *deadlock.Proof, own bool) {
 	}
 }
 
-// joined lists numbers.
+// joined returns numbers separated by commas.
 func joined(numbers []uint8) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ", "), "[]")
 }
 
-// demonstrate runs traffic along one cycle of each kind, or along each, and adds them to the view.
+// demonstrate runs traffic along one cycle of each kind, or with --each along each cycle, and adds them to the view.
 func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *deadlockView, of deadlock.Settings) error {
 	at := map[string]int{} // by kind: its position in the view
 	tried, demonstrated := 0, (*deadlock.Demonstration)(nil)
@@ -558,7 +560,7 @@ func (c *cycleView) write(w io.Writer, number int) {
 	}
 }
 
-// write prints remedies and what became of them.
+// write prints the remedies, and the results of their runs.
 func (r *remedyView) write(w io.Writer) {
 	fmt.Fprintln(w, "\nremedies")
 	result := func(t *deadlock.Trial) string {
@@ -566,7 +568,7 @@ func (r *remedyView) write(w io.Writer) {
 		case t == nil:
 			return ""
 		case t.Runs == 0:
-			return "; none of the traffic that deadlocked is left"
+			return "; no traffic is left along the cycle"
 		case t.Deadlocked:
 			return "; the run still deadlocks"
 		}
@@ -577,11 +579,11 @@ func (r *remedyView) write(w io.Writer) {
 		for _, p := range r.Pairs {
 			pairs = append(pairs, fmt.Sprintf("%s > %s", p.From, p.To))
 		}
-		fmt.Fprintf(w, "  a priority for each pair of leaves: %d priorities (%s) exclude every cycle, if %s send in another than the first%s\n",
+		fmt.Fprintf(w, "  a priority for each pair of leaves: %d priorities (%s) exclude every cycle, if %s do not use the first%s\n",
 			r.Layers, joined(r.Priorities), scenario.Few(pairs), result(r.LayerRun))
 	}
-	fmt.Fprintf(w, "  a higher priority at each turn up again or along a tier: %d priorities; switches of the simulator cannot change "+
-		"priorities, so this is not run\n", r.Bumps)
+	fmt.Fprintf(w, "  a higher priority at each turn back up or along a tier: %d priorities (not run: the simulator's switches cannot "+
+		"change priorities)\n", r.Bumps)
 	fmt.Fprintf(w, "  only paths that go up and then down: severs %d of %d pairs of leaves, over all cases%s\n", r.Severed, r.Joined,
 		result(r.UpDownRun))
 }

@@ -126,7 +126,7 @@ func (f *compareFlags) run(c *cobra.Command) error {
 		}
 		m := measure.MetricByName(name)
 		if !pairs.Comparable(m) {
-			return badInput(fmt.Errorf("--metrics: neither more nor less %s (%s) is better (choose another metric)", m.Label, name))
+			return badInput(fmt.Errorf("--metrics %s: no value of %s is better than another (choose another metric)", name, m.Label))
 		}
 		comparison.Metrics = append(comparison.Metrics, m)
 	}
@@ -170,7 +170,7 @@ func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error
 		writeComparison(people(w), r, f.plot, f.worst)
 	}
 	if worst := r.Worst(); f.worst != "" && worst != nil {
-		if _, text, own := r.Commands(worst); text != "" && own == nil {
+		if _, text, err := r.Commands(worst); text != "" && err == nil {
 			if err := os.WriteFile(f.worst, []byte(text), 0o644); err != nil {
 				return writeError(err)
 			}
@@ -182,7 +182,7 @@ func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error
 		return ended(fmt.Errorf("interrupted after %d of %s: the result covers these (run the command again to start over)",
 			r.Rounds, count(r.Most, "round")))
 	case len(r.Broken) > 0:
-		return &exitError{exitVerdict, fmt.Errorf("broken runs, which lose their pairs:\n  %s", strings.Join(r.Broken, "\n  "))}
+		return &exitError{exitVerdict, fmt.Errorf("broken runs (each counts as worse in its pair):\n  %s", strings.Join(r.Broken, "\n  "))}
 	case len(lost) > 0:
 		return &exitError{exitVerdict, fmt.Errorf("%s is significantly worse than %s in %s", r.A, r.B, strings.Join(lost, ", "))}
 	}
@@ -219,8 +219,8 @@ func writeComparison(w io.Writer, r *compare.Result, plot bool, file string) {
 	}
 }
 
-// roundsText returns how many scenarios and seeds a comparison took: "6 scenarios; 8 of 40 seeds, which decide FCT p99".
-// In a family each seed is another scenario.
+// roundsText returns how many scenarios and seeds a comparison took, such as "6 scenarios; 8 of 40 seeds, which decide
+// FCT p99". In a family, each seed is another scenario.
 func roundsText(r *compare.Result) string {
 	scenarios, unit, of := count(len(r.Scenarios), "scenario")+"; ", "seed", ""
 	if r.Family && len(r.Scenarios) == 1 {
@@ -232,7 +232,8 @@ func roundsText(r *compare.Result) string {
 	return scenarios + count(r.Rounds, unit) + of
 }
 
-// writeWorst prints the command of the worst case. A generated scenario is in the file, if the user wants it.
+// writeWorst prints the commands that repeat the worst case. If its scenario is generated, they read it from file; if
+// file is empty, writeWorst prints how to get it.
 func writeWorst(w io.Writer, r *compare.Result, worst *compare.Extreme, file string) {
 	commands, text, err := r.Commands(worst)
 	switch {
@@ -291,7 +292,7 @@ func joinedRuns(of [2][]string) []string {
 	return []string{programLine(a), programLine(b)}
 }
 
-// programLine returns a command for a shell, with the program that it names.
+// programLine returns a command line for a shell that starts the program args[0].
 func programLine(args []string) string {
 	return quoted(args[0]) + strings.TrimPrefix(commandLine(args), "pausenet")
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/pausenet/pausenet/experiments/compare"
 )
 
-// plotWidth is the width of a comparison's plot in columns; an odd number has a middle.
+// plotWidth is the width of a comparison's plot in columns. It is odd, so that 1 has the middle column.
 const plotWidth = 51
 
 // writeComparisonPlot draws each pair's ratio of A's value to B's in the first measure, on a logarithmic axis with 1 in
-// the middle and a line for each scenario. A column has "." for one pair, ":" for up to a third of the scenario's, and
-// "#" for more. Pairs of which one value is 0 are at the ends, "<" and ">".
+// the middle and a line for each scenario. A column has "." for one pair, ":" for up to a third of the scenario's
+// pairs, and "#" for more. A pair with one value of 0 is at an end, as "<" or ">".
 func writeComparisonPlot(w io.Writer, r *compare.Result) {
 	if len(r.Measures) == 0 {
 		return
@@ -27,7 +27,7 @@ func writeComparisonPlot(w io.Writer, r *compare.Result) {
 		if a == nil || b == nil {
 			continue
 		}
-		log := 0.0 // of two zeros, too
+		log := 0.0 // for equal values, even two zeros
 		if *a != *b {
 			log = math.Log(*a / *b)
 		}

@@ -22,8 +22,8 @@ import (
 // planes lists the values of --plane.
 var planes = []string{"auto", plane.Kernel, plane.Wasm}
 
-// completeBy completes a flag by a function. Cobra keeps each for as long as the process runs: serve, which makes the
-// commands anew for each request, has none.
+// completeBy completes a flag by a function. Cobra keeps every function until the process ends, so completeBy does
+// nothing in serve, which builds the commands for each request.
 func completeBy(c *cobra.Command, flag string, words cobra.CompletionFunc) {
 	if !serving {
 		_ = c.RegisterFlagCompletionFunc(flag, words)
@@ -53,10 +53,10 @@ func completeList(c *cobra.Command, flag string, words func(args []string) []str
 		_ *cobra.Command, args []string, prefix string,
 	) ([]string, cobra.ShellCompDirective) {
 		end := strings.LastIndexByte(prefix, ',') + 1
-		there := strings.Split(prefix[:end], ",")
+		chosen := strings.Split(prefix[:end], ",")
 		var lists []string
 		for _, word := range words(args) {
-			if !slices.Contains(there, word) {
+			if !slices.Contains(chosen, word) {
 				lists = append(lists, prefix[:end]+word)
 			}
 		}

@@ -53,16 +53,18 @@ func (f *folded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// deepIndent sets the indentation from which a line continues a cell of a table; its parts keep that indentation.
+// deepIndent is the least indentation of a line that continues a table's cell. When folded, such a line keeps its
+// indentation.
 const deepIndent = 8
 
 // asItIs matches a line that is not folded: a line with one of our commands, so that it can be copied, and a line of a
 // file, because the next line marks the column of a mistake.
 var asItIs = regexp.MustCompile(`^ *([a-z ]+: +)?(sudo )?pausenet [a-z]|^ *[0-9]* \| `)
 
-// foldLine breaks a line at blanks into lines of at most width columns. The others are indented to the last cell of
-// the first line if that leaves room, else by two columns; lines of a sentence keep its indentation. Cells are
-// separated by two or more blanks. A word that is too long is not broken, as it may be a path.
+// foldLine breaks a line at blanks into lines of at most width columns. Lines after the first are indented to the last
+// cell of the line if it starts in the first half, or else by two more columns; those of a sentence or of a deeply
+// indented line keep its indentation. Cells are separated by two or more blanks. foldLine does not break a word that is
+// too long, as it may be a path.
 func foldLine(line string, width int) []string {
 	if utf8.RuneCountInString(line) <= width || asItIs.MatchString(line) {
 		return []string{line}
@@ -90,8 +92,8 @@ func foldLine(line string, width int) []string {
 	return append(parts, rest)
 }
 
-// breakAt returns the position of the last blank between words within so many columns, or else of the first one; -1 if
-// there is none.
+// breakAt returns the byte position at which to break a text: its last blank between words within the columns, or else
+// its first blank after them; -1 if there is none, or if the text fits.
 func breakAt(text string, columns int) int {
 	first := len(text) - len(strings.TrimLeft(text, " "))
 	at, column := -1, 0

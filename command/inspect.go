@@ -98,7 +98,7 @@ type description struct {
 	err error
 }
 
-// describe queries all fabrics concurrently, as one may not answer.
+// describe queries all fabrics concurrently, because one may not answer.
 func describe(names []string) []description {
 	answers := make([]description, len(names))
 	var asked sync.WaitGroup

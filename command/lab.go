@@ -98,8 +98,8 @@ func newLabShowCommand() *cobra.Command {
 		Use:   "show NAME|FOLDER",
 		Short: "Print an exercise's text, and what its checks require",
 		Long: `Print the text of an exercise, and what its checks require for all points and
-for none. FOLDER is an exercise's, or your own from "lab start", which also has
-your parameters.`,
+for none. FOLDER is the folder of an exercise, or your own folder from "lab
+start". Your own folder also has your parameters.`,
 		Example: `  pausenet lab show pfc
   pausenet lab show pfc --student anna`,
 		Args: cobra.ExactArgs(1),
@@ -134,7 +134,7 @@ your parameters.`,
 	return c
 }
 
-// studentFlag adds the flag with the student whose parameters an exercise has.
+// studentFlag adds --student, the name by which an exercise's parameters are drawn.
 func studentFlag(c *cobra.Command, student *string) {
 	c.Flags().StringVar(student, "student", "", "your `name`, as in your teacher's list: parameters are drawn by it")
 	completeNothing(c, "student")
@@ -204,8 +204,9 @@ func newLabPredictCommand() *cobra.Command {
 		Use:   "predict [FOLDER]",
 		Short: "Lock your predictions before you measure",
 		Long: `Lock the predictions in FOLDER/answers.yaml (default: the current folder) by
-writing them into FOLDER/predictions.yaml. They count as they are locked, and by
-how close they are. check makes the runs that measure them only afterwards.`,
+writing them into FOLDER/predictions.yaml. Only locked predictions get points,
+by how close they are. check runs the measurements of a prediction only after it
+is locked.`,
 		Example: `  pausenet lab predict pfc`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -69,13 +69,13 @@ func newLabTestCommand() *cobra.Command {
 		Use:   "test NAME|FOLDER",
 		Short: "Test an exercise with its own solutions and wrong answers",
 		Long: `Grade an exercise's own submissions: start/, and the folders whose names begin
-with solution or wrong. Solutions must get all points, wrong/ those that
-exercise.yaml states, other wrong ones less than all, and start/ at most 2.
---teacher adds the folders of a teacher's material, and its trials: an honest
-one must get no fewer points than those before it, a cheat at most half.
-Copies of another student's files may get any.
+with solution or wrong. A solution must get all points, wrong/ the points that
+exercise.yaml states, any other wrong answer fewer than all, and start/ at most
+2. --teacher adds the folders of a teacher's material, and its trials. An honest
+trial must get at least the points of every honest trial before it, and a cheat
+at most half. A copy of another student's files may get any points.
 
-The exit code is 1 if a submission has other points.`,
+The exit code is 1 if a submission gets other points.`,
 		Example: `  pausenet lab test my-exercise
   pausenet lab test pfc --teacher experiments/lab/teacher`,
 		Args: cobra.ExactArgs(1),
@@ -139,9 +139,9 @@ func (f *labTestFlags) run(c *cobra.Command, name string) error {
 	case err != nil:
 		return err
 	case len(all) < 2:
-		return badInput(fmt.Errorf("%s has neither a solution nor a wrong one: add solution/ and wrong/, or --teacher", e.Name))
+		return badInput(fmt.Errorf("%s has no solution and no wrong answer (add solution/ and wrong/, or --teacher)", e.Name))
 	case failed > 0:
-		return &exitError{exitVerdict, fmt.Errorf("%d of %d submissions have other points than expected", failed, len(all))}
+		return &exitError{exitVerdict, fmt.Errorf("%d of %d submissions did not get the expected points", failed, len(all))}
 	}
 	return nil
 }

@@ -23,11 +23,15 @@ func newLabTournamentCommand() *cobra.Command {
 		Use:   "tournament SUBMISSIONS",
 		Short: "Play the controllers of a class against each other",
 		Long: `Play the controllers of a class against each other on one shared fabric. A
-player's points are the product of three means: for its share among others, for
-a full link without a queue when all flows are its own, and for a full link when
-few are. So who never backs off does not win.
+player's points are the product of three means:
 
-In each round players meet others, and move to the next place. Links, delays and
+  SHARED  a fair share of the link beside other controllers
+  HOME    a full link with short waits if all flows are the player's
+  QUIET   a full link for only two flows of the player
+
+So a controller that never backs off does not win.
+
+In each round, players meet other opponents at other places. Links, delays and
 times differ between rounds. The seed decides them, and the result does not
 depend on --jobs or on the order of submissions. A player whose program fails is
 out. SUBMISSIONS is as for "lab grade".`,
@@ -82,7 +86,7 @@ out. SUBMISSIONS is as for "lab grade".`,
 	flags.StringVar(&exercise, "exercise", "tournament", "`name` or folder of the exercise")
 	flags.StringVar(&teacher, "teacher", "", "`folder` or archive of a teacher's material, whose scenarios replace the exercise's")
 	flags.Var((*seedFlag)(&o.Seed), "seed", "random `seed` of opponents, places, links and times")
-	flags.IntVar(&o.Rounds, "rounds", 8, "`number` of rounds; a multiple of 8 has each player at each place equally often")
+	flags.IntVar(&o.Rounds, "rounds", 8, "`number` of rounds; in a multiple of 8, each player is at each place equally often")
 	flags.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "`number` of games at a time")
 	formatFlag(c, &format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })

@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/escape"
 )
 
-// plain returns text with control characters escaped, since names and descriptions come from files of others. It
-// writes them as JSON does, such as \u001b. rest is an incomplete character at the end of text.
+// plain returns text with control characters escaped as in JSON, such as \u001b, because names and descriptions may
+// come from files of others. rest is an incomplete character at the end of text.
 func plain(text []byte) (shown, rest []byte) {
 	shown = make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -45,8 +45,8 @@ func writePublished(w io.Writer, tables []measure.Comparison, changed bool) {
 	}
 }
 
-// comparisonLines returns the lines of some columns of a table, from column from on: one cell for the label, and
-// three per run. The run's name is in the second of the three.
+// comparisonLines returns the table's lines for some of its columns, the first of which has the index from. A line has
+// one cell for the label and three for each run. The run's name heads the second of the three.
 func comparisonLines(t *measure.Comparison, columns []string, from int) [][]string {
 	head := []string{""}
 	for _, name := range columns {

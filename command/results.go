@@ -71,8 +71,8 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 	}
 }
 
-// writeBySeed compares each controller with the first by the pairs of runs with the same seed, because an interval of a
-// mean includes what varies between seeds for all of them.
+// writeBySeed compares each controller with the first by the pairs of runs with the same seed. The intervals of means
+// would hide a difference, because they include the variation between seeds that all controllers share.
 func writeBySeed(w io.Writer, columns []results.HeadlineColumn) {
 	if len(columns[0].Runs) < 2 || len(columns) < 2 {
 		return
@@ -232,7 +232,7 @@ func writeFindings(w io.Writer, made []*runner.Result, controllers int) {
 		if spread := &r.Summary.PFC.Spread; spread.Depth >= 2 {
 			add(r, "", fmt.Sprintf("PAUSE spread %s: %s", count(spread.Depth, "hop"), strings.Join(spread.Chain, " to ")))
 		}
-		for _, line := range steps(r) {
+		for _, line := range jobLines(r) {
 			add(r, "", line)
 		}
 	}
@@ -260,8 +260,8 @@ var figures = regexp.MustCompile(`[0-9][0-9.]*([KMG]?B|[mnup]?s)?\b`)
 // mostCollectives limits the printed kinds of collectives of a run.
 const mostCollectives = 8
 
-// steps returns a line per job and collective, with its time and lower bound.
-func steps(r *runner.Result) (lines []string) {
+// jobLines returns a line for each job and kind of collective, with its time and lower bound.
+func jobLines(r *runner.Result) (lines []string) {
 	all, limit := r.Summary.Collectives, "limit"
 	if len(r.Scenario.Faults) > 0 {
 		limit = "limit without faults"
@@ -269,7 +269,7 @@ func steps(r *runner.Result) (lines []string) {
 	for i := range r.Summary.Jobs {
 		j := &r.Summary.Jobs[i]
 		alone := func(c measure.CollectiveSummary) bool { return c.Tag == j.Tag && c.Count == 1 && c.Completed == 1 }
-		if j.Compute == 0 && slices.ContainsFunc(all, alone) { // the other line repeats it
+		if j.Compute == 0 && slices.ContainsFunc(all, alone) { // the collective's line has the same time
 			continue
 		}
 		if j.JCT == 0 {
@@ -307,7 +307,7 @@ func writeSlowest(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*ru
 		}
 		run, flow, err := why.ReadSlowest(path)
 		switch {
-		case err != nil: // why reports errors of the record
+		case err != nil: // the record cannot be read
 			writeParagraph(w, "", fmt.Sprintf("  %s why: %v", r.Controller, err))
 		case flow != nil:
 			writeParagraph(w, "", fmt.Sprintf("  %s slowest: %s", r.Controller, run.Top(flow)))

@@ -31,13 +31,13 @@ late: 2 of 9 operations unfinished
 sum: 1 of 1 allreduce by ring, 16MB, 16 ranks: mean 2.88 ms, limit 2.68 ms; bus bandwidth 83.2 Gbps
 train: 2 of 3 allreduce by ring, 16MB, 16 ranks: mean 2.88 ms, limit 2.68 ms; bus bandwidth 83.2 Gbps
 `
-	if got := strings.Join(steps(r), "\n") + "\n"; got != want {
+	if got := strings.Join(jobLines(r), "\n") + "\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	// The limits are of the fabric without faults, and say so where there are any.
 	r.Scenario.Faults = make([]scenario.Fault, 1)
 	want = strings.ReplaceAll(want, ", limit ", ", limit without faults ")
-	if got := strings.Join(steps(r), "\n") + "\n"; got != want {
+	if got := strings.Join(jobLines(r), "\n") + "\n"; got != want {
 		t.Errorf("with faults: got\n%swant\n%s", got, want)
 	}
 }

@@ -35,7 +35,7 @@ import (
 )
 
 type runFlags struct {
-	suite.Suite // as the user chose it; the other flags complete it
+	suite.Suite // the part that flags set directly; run adds the rest
 	controllers []string
 	plane       string
 	quick       bool
@@ -130,7 +130,7 @@ const manyFlows = 500_000
 // 100 %. Two million flows then stay below 1 GB, at about 5 % more time. GOGC in the environment takes precedence.
 func spareMemory(batch *suite.Suite) {
 	for i := range batch.Scenarios {
-		if _, said := os.LookupEnv("GOGC"); !said && batch.Scenarios[i].Scenario.FlowCount() >= manyFlows {
+		if _, set := os.LookupEnv("GOGC"); !set && batch.Scenarios[i].Scenario.FlowCount() >= manyFlows {
 			debug.SetGCPercent(40)
 		}
 	}
@@ -322,7 +322,7 @@ func (c *claim) take() (unlock func(), err error) {
 	return nil, badInput(err)
 }
 
-// elsewhere returns err with advice instead of overwriting results below a folder.
+// elsewhere returns err with the advice to use another folder than this one, or to overwrite its results.
 func elsewhere(err *rundir.OverwriteError, folder string) error {
 	return badInput(fmt.Errorf("%w\nwrite elsewhere, such as --out %s, or overwrite with --force", err,
 		rundir.FreshFolder(folder)))
@@ -392,10 +392,15 @@ func seedsOf(text string) ([]uint64, error) {
 	return seeds, nil
 }
 
-// notScenario returns a better error if a name that is not a scenario's names something else.
+// notScenario returns an error that says what the name is, if it is no scenario's but that of a topology, sweep,
+// controller, file or folder of results; otherwise err.
 func notScenario(name, results string, err error) error {
 	if _, unknown := scenario.BuiltinSource(name); unknown == nil {
 		return err
+	}
+	topologyError := func(topology string) error {
+		return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it "+
+			"up live with \"pausenet up %s\")", name, topology, name)
 	}
 	_, noTopology := topologies.BuiltinSource(name)
 	_, noSweep := scenario.BuiltinSweepSource(name)
@@ -404,8 +409,7 @@ func notScenario(name, results string, err error) error {
 	case noController == nil:
 		return fmt.Errorf("%s is a congestion controller (separate several by commas: --cc dcqcn,%s)", name, name)
 	case noTopology == nil:
-		return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it "+
-			"up live with \"pausenet up %s\")", name, name, name)
+		return topologyError(name)
 	case noSweep == nil:
 		return fmt.Errorf("%s is a sweep (try \"pausenet sweep %s\")", name, name)
 	case scenario.IsFile(name + ".yaml"):
@@ -419,8 +423,7 @@ func notScenario(name, results string, err error) error {
 	}
 	if _, data, unread := scenario.ReadSpec(name); unread == nil && !isScenario(data) {
 		if plan, parsed := topologies.Parse(name, data); parsed == nil {
-			return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it "+
-				"up live with \"pausenet up %s\")", name, plan.Name, name)
+			return topologyError(plan.Name)
 		}
 	}
 	return err
@@ -524,8 +527,8 @@ func runError(err error) error {
 	return &exitError{exitVerdict, err}
 }
 
-// fileError returns the error of the first file in err, or nil, because an error of a folder occurs at every file in
-// it.
+// fileError returns the first error of a file in err, or nil. It omits the others, because a folder's error occurs at
+// every file in it.
 func fileError(err error) error {
 	var (
 		file    *os.PathError
@@ -534,11 +537,13 @@ func fileError(err error) error {
 	)
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Errorf("write the results: %w", refused)
+		err = refused
 	case errors.As(err, &file):
-		return fmt.Errorf("write the results: %w", file)
+		err = file
 	case errors.As(err, &link):
-		return fmt.Errorf("write the results: %w", link)
+		err = link
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("write the results: %w", err)
 }

@@ -56,7 +56,7 @@ func serveSocket(ctx context.Context, path string, complaints io.Writer) error {
 		default:
 			s.clients.Go(func() {
 				defer c.Close()
-				defer context.AfterFunc(ctx, func() { _ = c.CloseRead() })() // it waits for a request
+				defer context.AfterFunc(ctx, func() { _ = c.CloseRead() })() // answer may wait for a request
 				s.answer(c)
 			})
 		}
@@ -123,7 +123,7 @@ func whileConnected(c *net.UnixConn) (context.Context, context.CancelFunc) {
 
 // listenUnix listens on a socket that only this user may use. It replaces the socket of a process that was killed.
 func listenUnix(path string) (*net.UnixListener, error) {
-	if strings.HasPrefix(path, "@") { // a name without a file, whose mode nobody checks
+	if strings.HasPrefix(path, "@") { // an abstract name, which any user may connect to
 		return nil, badInput(fmt.Errorf("--socket %s: expected a file's path (write ./%[1]s for a file of this name)", path))
 	}
 	if info, err := os.Lstat(path); err == nil {
