@@ -1,5 +1,5 @@
-// Command pausenet-sbom writes what a Go program says it was built of as an SBOM: CycloneDX 1.5, as JSON. Equal
-// programs give equal bytes.
+// Command pausenet-sbom writes the SBOM of a Go program as CycloneDX 1.5 in JSON, from the build information in the
+// program. Equal programs give equal bytes.
 package main
 
 import (
@@ -26,28 +26,29 @@ type component struct {
 	URL     string `json:"purl"`
 }
 
-func of(kind string, m *debug.Module) component {
+func newComponent(kind string, m *debug.Module) component {
 	if m.Replace != nil {
 		m = m.Replace
 	}
-	version := strings.Trim(m.Version, "()")      // of (devel)
+	version := strings.Trim(m.Version, "()")      // "(devel)" for a build without a version
 	url := "pkg:golang/" + m.Path + "@" + version // https://github.com/package-url/purl-spec
 	return component{kind, url, m.Path, version, url}
 }
 
 func write(args []string) error {
 	if len(args) != 2 {
-		return fmt.Errorf("%d arguments: write pausenet-sbom PROGRAM FILE", len(args))
+		return fmt.Errorf("expected 2 arguments, got %d (usage: pausenet-sbom PROGRAM FILE)", len(args))
 	}
 	info, err := buildinfo.ReadFile(args[0])
 	if err != nil {
 		return err
 	}
-	main := of("application", &info.Main)
-	components := []component{of("library", &debug.Module{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")})}
+	main := newComponent("application", &info.Main)
+	std := &debug.Module{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}
+	components := []component{newComponent("library", std)}
 	refs := []string{components[0].Ref}
 	for _, m := range info.Deps {
-		c := of("library", m)
+		c := newComponent("library", m)
 		components, refs = append(components, c), append(refs, c.Ref)
 	}
 	text, err := json.MarshalIndent(map[string]any{

@@ -1,6 +1,6 @@
-// Command pausenet builds lossless data-center fabrics on one machine and runs experiments on them. All of it is in
-// package command, so that programs with congestion controls of their own can be pausenet too. The profile beside this
-// file is what go build optimizes by.
+// Command pausenet builds lossless data-center fabrics on one machine and runs experiments on them. Package command
+// holds the whole program, so that other programs can add their own congestion controllers to it. The Go toolchain
+// optimizes it with the profile default.pgo in this folder.
 package main
 
 import "github.com/pausenet/pausenet/command"
