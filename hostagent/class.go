@@ -9,7 +9,7 @@ import (
 
 // class holds one data priority of a NIC: its flows, and the answers that share the data's priority.
 type class struct {
-	priority uint8 // for the NIC's own class, the priority of the NIC's settings, which may change
+	priority uint8 // unused in a NIC's only class: Settings.DataPriority, which may change, applies
 
 	acks      frame.Queue // ACKs and NAKs that do not have the control priority
 	waiting   pacer       // flows not yet eligible, by the time they will be
@@ -17,7 +17,7 @@ type class struct {
 	readyHead int
 	readyLen  int
 
-	next *Sender // the class precedes the ring: another class was served in its turn, or its turn continues
+	next *Sender // flow to serve before the ring: another class was served instead, or its turn continues
 	turn *Sender // the flow whose turn continues, by its weight; nil: none
 	left int     // packets that it may still send in its turn
 }
@@ -84,14 +84,14 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 		if c.next = nil; s == nil {
 			s = c.takeReady()
 		}
-		if s.state == senderDone { // acknowledged in full after it had gone back
+		if s.state == senderDone { // fully acknowledged while it was ready to retransmit
 			continue
 		}
 		if s.ext != nil && !s.admitted(now) {
 			continue
 		}
 		n.calling = s.caller()
-		if q := s.connection(); q != nil && q.messages.Responding() { // the window is for requests
+		if q := s.connection(); q != nil && q.messages.Responding() { // a window limits only requests
 			return s
 		}
 		if s.blocked(now) {
@@ -103,7 +103,7 @@ func (n *NIC) candidate(c *class, now vtime.Time) *Sender {
 	return nil
 }
 
-// block puts aside a flow whose window, or lack of credit, blocks it.
+// block removes a flow from service until an answer opens its window, or credit arrives.
 func (s *Sender) block(now vtime.Time) {
 	s.state = senderBlocked
 	if s.nic.Recorder != nil {
@@ -143,8 +143,9 @@ func (c *class) served(s *Sender, weight int) {
 	}
 }
 
-// dequeueSeveral implements Dequeue for a NIC whose flows have several data priorities. Like a switch it serves them by
-// strict priority, or by deficit weighted round robin (Settings.Quantum).
+// dequeueSeveral implements Dequeue for a NIC whose flows have several data priorities. Like a switch, it serves them
+// by strict priority, or by deficit weighted round robin (Settings.Quantum). off has a bit for each paused priority,
+// and stopped for each priority whose ACKs wait too.
 func (n *NIC) dequeueSeveral(now vtime.Time, off, stopped uint8) (f *frame.Frame, wake vtime.Time) {
 	for _, c := range n.several.all {
 		if c.acks.Packets > 0 && stopped>>c.priority&1 == 0 {
@@ -225,7 +226,7 @@ func (c *class) waits() bool {
 	return c.acks.Packets > 0 || c.next != nil || c.readyLen > 0 || c.waiting.len() > 0
 }
 
-// pacing reports whether the class's next flow waits for the time that its rate gives.
+// pacing reports whether the class's next flow waits for the send time that its rate sets.
 func (c *class) pacing(now vtime.Time) bool {
 	return c.waiting.len() > 0 && c.waiting.first().eligible >= now && c.waiting.first().eligible != vtime.Never
 }

@@ -101,7 +101,7 @@ type dcon struct {
 	lastCNM   vtime.Time // arrival of the last CNM; valid if anyCNM
 	anyCNM    bool
 	holdUntil vtime.Time // increases are frozen until then
-	// episode means that there was no increase since the last CNM, so the next one belongs to the same burst.
+	// episode means that the rate has not increased since the last CNM, so the next CNM belongs to the same burst.
 	episode bool
 }
 
@@ -115,7 +115,7 @@ func newDCON(c *dconConstants) *dcon {
 func (d *dcon) OnCNM(s *Sample) {
 	port := float64(s.CNMRate)
 	if port <= 0 {
-		port = d.c.line // a CNM of figure 5's format does not say C: take the fabric for uniform
+		port = d.c.line // a CNM in the format of figure 5 lacks C: assume the host's line rate
 	}
 	share := clamp(port/float64(max(s.CNMFlows, 1)), d.c.min, d.c.line)
 	before := d.rate
@@ -125,7 +125,7 @@ func (d *dcon) OnCNM(s *Sample) {
 	d.lastCNM, d.anyCNM = s.Now, true
 
 	if !d.active() {
-		d.restart(s.Now) // a rate below the line must have a way back even if no CNP ever comes
+		d.restart(s.Now) // a rate below the line rate must increase again even without a CNP
 	}
 	if d.dc.jump {
 		return
@@ -142,10 +142,11 @@ func (d *dcon) OnCNM(s *Sample) {
 	d.freeze()
 }
 
-// freeze delays the next timer increase until increases are free.
+// freeze delays the next timer increase until holdUntil.
 func (d *dcon) freeze() { d.increaseAt = max(d.increaseAt, d.holdUntil) }
 
-// OnCNP cuts the rate like DCQCN, or, if algorithm 1 is taken as printed and the CNP is unmarked, increases it.
+// OnCNP cuts the rate like DCQCN. Under increase=halve, an unmarked CNP increases it instead, unless increases are
+// frozen.
 func (d *dcon) OnCNP(s *Sample) {
 	if d.dc.halve && !s.CE && !s.UE {
 		d.alpha *= 1 - d.c.g
@@ -180,7 +181,7 @@ func (d *dcon) OnTimer(now vtime.Time) {
 	d.endEpisode()
 }
 
-// endEpisode records that the rate increases again.
+// endEpisode ends the episode if the rate has increased.
 func (d *dcon) endEpisode() {
 	if d.timeStage > 0 || d.byteStage > 0 {
 		d.episode = false
