@@ -32,7 +32,7 @@ type thread struct {
 	state   state
 	runs    uint64        // times that the scheduler started it
 	spent   time.Duration // processor time
-	since   time.Duration // spent, when anything last happened to a program
+	since   time.Duration // value of spent at the start of its quantum
 	fresh   bool          // since is set
 	seen    uint64        // number of the scan
 }
@@ -107,9 +107,9 @@ func (t *threads) tasks() iter.Seq2[int, task] {
 	}
 }
 
-// allWait reports whether no thread runs, except for threads that poll their memory; polls reports whether there are
-// such. It is true only if there was a moment at which all threads waited: it reads all of them twice, and between the
-// readings none was started by the scheduler.
+// allWait reports whether all threads wait, except for threads that poll their memory. polls reports whether there are
+// such threads. allWait is true only if all others waited at one moment: it reads all threads twice, and the scheduler
+// started none of those that wait between the readings.
 func (t *threads) allWait() (allWait, polls bool) {
 	t.scans++
 	allWait = true
@@ -171,7 +171,7 @@ func (t *threads) restart(process string) {
 	}
 }
 
-// inner returns the PID in its own namespace of a process of another one.
+// inner returns a process's PID in its own PID namespace; empty if it cannot be read.
 func inner(pid int) string {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range bytes.Lines(status) {
@@ -194,8 +194,9 @@ func usage(text []byte) (spent time.Duration, runs uint64) {
 	return time.Duration(ns), runs
 }
 
-// stateOf reads a thread's state: its system call (proc_pid_syscall(5)) tells, other than its status, whether the
-// thread still has a processor. Only the status tells waiting for a disk from other waiting.
+// stateOf reads a thread's state from its folder. Only the file syscall (proc_pid_syscall(5)) shows whether the thread
+// is still on a processor, and only the file stat whether it waits for a disk. Without disk, stateOf returns waiting
+// for any thread in a system call.
 func (t *threads) stateOf(folder string, disk bool) state {
 	call := t.read(folder + "syscall")
 	inCall := len(call) > 0 && call[0] != 'r' && call[0] != '-' // "running", or -1: in none

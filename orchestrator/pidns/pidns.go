@@ -55,7 +55,7 @@ func New() (*Namespace, error) {
 		// Programs can reach the namespaces of process 1, so it has an empty network instead of the machine's.
 		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET,
 		Setsid:     true,         // Ctrl-C is not for it
-		Pdeathsig:  unix.SIGKILL, // this ends it even if somebody has stopped it
+		Pdeathsig:  unix.SIGKILL, // ends it even while it is stopped
 	}
 	hold, err := cmd.StdinPipe()
 	if err != nil {
@@ -134,7 +134,7 @@ func runInit() {
 		fmt.Println(err)
 		return
 	}
-	_, _ = os.Stdout.Write([]byte{'\n'}) // only now can no signal end it
+	_, _ = os.Stdout.Write([]byte{'\n'}) // ready: signals no longer end it
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
@@ -149,14 +149,14 @@ func mountProc() error {
 	default:
 		return fmt.Errorf("make its mounts private: %w", err)
 	}
-	// Where that cannot be, as in some containers, programs see the outer one.
+	// If that fails, as in some containers, programs see the outer /proc.
 	_ = unix.Mount("pausenet", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	return nil
 }
 
 // name sets the process's name for ps, top and pkill, of at most 15 bytes. The default is the name of the file, exe.
 func name(s string) {
-	_ = os.WriteFile("/proc/self/comm", []byte(s), 0) // whoever has no /proc has no ps either
+	_ = os.WriteFile("/proc/self/comm", []byte(s), 0) // fails without /proc, and then ps does too
 }
 
 // File returns the namespace's file. It is valid until End.
@@ -184,7 +184,7 @@ func EnterMounts(mounts, root int) error {
 	return nil
 }
 
-// InitPID returns the pid of the namespace init, outside the namespace.
+// InitPID returns the PID of the namespace init as processes outside the namespace see it.
 func (n *Namespace) InitPID() int { return n.initPID }
 
 // Ended returns a channel that is closed when the namespace and all its programs have ended.
