@@ -1,6 +1,6 @@
 // Package session serves the requests of the playground's page: check a scenario, run it, and return the results.
-// Arguments and results are text, and values with a JSON form. It writes files into the working directory, which a
-// browser keeps in memory.
+// Arguments and results are text, or values with a JSON form. Files are in the working directory, which a browser keeps
+// in memory.
 package session
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine"
 )
 
-// Names of files in the working directory, which a browser keeps in memory.
+// Names of files in the working directory.
 const (
 	ScenarioFile   = "scenario.yaml"
 	ControllerFile = "controller.star"
@@ -85,7 +85,7 @@ func (c *Checked) read(r Request) error {
 		return err
 	}
 	if strings.TrimSpace(r.Controller) != "" {
-		// Its own mistakes come first: the scenario's are mostly that it cannot be read.
+		// Report only its own mistakes: the scenario would add that it cannot be read.
 		if _, err := controllerfile.Read(ControllerFile); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (c *Checked) read(r Request) error {
 	return scenario.Check(s, c.Controllers)
 }
 
-// refuse takes the mistakes of an error, if it is one.
+// refuse records an error and its mistakes; nil changes nothing.
 func (c *Checked) refuse(err error) {
 	if err == nil {
 		return
@@ -149,7 +149,7 @@ func controllerMistakes(err error) (all []Mistake) {
 type Progress struct {
 	Run      string `json:"run"`         // its controller, or scenario and controller
 	Now      int64  `json:"now_ns"`      // of virtual time
-	Duration int64  `json:"duration_ns"` // duration after which flows may still continue
+	Duration int64  `json:"duration_ns"` // of the scenario; draining may take longer
 	Ended    bool   `json:"ended"`
 }
 
@@ -211,10 +211,10 @@ func (r Request) Run(ctx context.Context, version string, tell func(Progress)) *
 	return o
 }
 
-// Watched holds a run for the page that plays it.
+// Watched holds the replay of a run.
 type Watched struct {
 	File  string `json:"file"`  // its replay
-	Error string `json:"error"` // reason why there is none; empty if there is one
+	Error string `json:"error"` // reason why there is none; otherwise empty
 }
 
 // Watch writes the replay of the run in a folder.
