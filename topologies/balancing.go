@@ -93,7 +93,8 @@ func (b *Balancing) Uses(key string) bool {
 // KeepsPath reports whether a flow keeps the port that a hash of its packets selects.
 func (b *Balancing) KeepsPath() bool { return BalancingModes[b.Mode].KeepsPath }
 
-// Other reports whether the mode chooses by the other value of its parameter: by some fields, in turn, by flowlet.
+// Other reports whether the mode's parameter has a value other than the default: only some fields of the 5-tuple, ports
+// in turn, or per flowlet.
 func (b *Balancing) Other() bool {
 	return b.Fields != HashFiveTuple && b.Uses("fields") || b.RoundRobin && b.Uses("order") || b.ByFlowlet && b.Uses("by")
 }
@@ -117,7 +118,7 @@ const (
 	HashPorts
 )
 
-// HashFieldsNames lists their names.
+// HashFieldsNames lists the names of the values of HashFields.
 var HashFieldsNames = []string{
 	HashFiveTuple: "5-tuple", HashAddresses: "addresses", HashSource: "source", HashDestination: "destination",
 	HashPorts: "ports",
@@ -150,7 +151,7 @@ func (p *Plan) WithHosts(ip wire.Version, spread bool) *Plan {
 // return one path then return one of these, and Ways returns all ports.
 func (p *Plan) Moving() bool { return p.Spread || !p.Balancing.KeepsPath() }
 
-// Choices returns the maximum number of ports at which load balancing chooses on a path: those of its switches, except
+// Choices returns the largest number of choices that load balancing makes on a path: one in each of its switches except
 // the last.
 func (p *Plan) Choices() (most int) {
 	leaves := p.leafSwitches(&p.routes)
@@ -167,13 +168,13 @@ func (p *Plan) Choices() (most int) {
 	return most
 }
 
-// Ways returns the ports by which packets from one host to another may leave if load balancing moves them. They are
-// the ports of all shortest paths, each once, by distance from the source, whose own port is first.
+// Ways returns the egress ports that packets from one host to another may use if load balancing moves them: those of
+// all shortest paths, each once, grouped by distance from the source. The source's own port is first.
 func (p *Plan) Ways(source, destination NodeID, by Pair) [][]PortID {
 	return p.WaysBy(p.Nodes[source].Ports[by.From], p.Nodes[destination].Ports[by.To], p.NextHops)
 }
 
-// WaysBy returns the same between two hosts' ports, for switches that choose from nextHops.
+// WaysBy returns such ports between two hosts' ports, for switches that choose from nextHops.
 func (p *Plan) WaysBy(from, to PortID, nextHops func(sw, to int) []PortID) [][]PortID {
 	ways := [][]PortID{{from}}
 	for {

@@ -149,7 +149,7 @@ type Link struct {
 	A, B   PortID
 	Rate   units.Rate
 	Delay  vtime.Time // propagation, one way
-	Weight int        // fraction of flows among equal-cost links; default 1
+	Weight int        // share of flows, relative to other equal-cost links; default 1
 }
 
 // Routes holds the shortest paths: for each switch and interface of a host, the egress ports. All interfaces at a

@@ -12,7 +12,7 @@ import (
 // Keys returns the keys of a topology file.
 func Keys() keys.Table { return newDraft("").keys() }
 
-// keys returns the keys of a topology file that need no further reading, bound to the draft.
+// keys returns the keys of a topology file. Those of single values are bound to the draft; decode reads the others.
 func (d *draft) keys() keys.Table {
 	t := append(keys.Table{
 		keys.Text("name", &d.name).Usually("the file's name").Means("name of the topology"),
@@ -49,15 +49,15 @@ func (d *draft) keys() keys.Table {
 		keys.Other("links", "list of mappings, or mapping", links).Means(
 			"your own links; or, as a mapping, changes of links by their names, `{leaf0-spine1: {rate: 10Gbps}}`"),
 		keys.List("change_links", func() keys.Table {
-			return append(new(linkEntry).endKeys("links that there are"), new(linkEntry).changeKeys()...)
+			return append(new(linkEntry).endKeys("existing links"), new(linkEntry).changeKeys()...)
 		}).Means("other rates and delays for some of the links: see below"),
 		keys.List("change_nodes", new(nodeEntry).changeKeys).Means(
-			"what programs on nodes that there are find in a live fabric: [below](#programs-on-nodes)"),
-		keys.Mapping("defaults", programs).Means("the same of all nodes"),
-		keys.GroupOf("kinds", &keys.Group{}).Means("the same of all hosts, or all switches"),
+			"the environment of programs on existing nodes in a live fabric: [below](#programs-on-nodes)"),
+		keys.Mapping("defaults", programs).Means("the same keys for all nodes"),
+		keys.GroupOf("kinds", &keys.Group{}).Means("the same keys for all hosts, or for all switches"),
 		keys.Mapping("kinds.host", programs), keys.Mapping("kinds.switch", programs),
 		keys.Other("groups", "mappings by name", groups).Means(
-			"the same of all nodes that name the group, before `kinds` and `defaults`"),
+			"the same keys for all nodes that name the group; they override `kinds` and `defaults`"),
 		keys.Other("commands", "lists of texts by name", commands).Means(
 			"your own verbs for the shell of a live fabric: [below](#verbs-of-your-own)"),
 	)
@@ -80,7 +80,7 @@ func (c *cable) keys() keys.Table {
 	}
 }
 
-// keysUsually returns the keys of cables with another default.
+// keysUsually returns the keys of cables with text as the documented default.
 func (c *cable) keysUsually(text string) keys.Table {
 	t := c.keys()
 	for i := range t {
@@ -191,7 +191,7 @@ func (n *nodeEntry) changeKeys() keys.Table {
 
 func (n *nodeEntry) programKeys() keys.Table {
 	return append(n.programs.keys(true), keys.Text("group", &n.group.Text).Means(
-		"one of `groups`, whose programs' keys count before those of `kinds` and `defaults`"))
+		"one of `groups`, whose keys override those of `kinds` and `defaults`"))
 }
 
 // linkEntry holds the values of the keys of an entry of links or change_links.

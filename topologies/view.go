@@ -40,18 +40,17 @@ type LinkView struct {
 	B     string     `json:"b"`
 	Rate  units.Rate `json:"rate_bps"`
 	Delay float64    `json:"delay_ns"`
-	// Weight holds the fraction of flows among equal-cost links; absent: 1.
+	// Weight holds the link's share of flows, relative to the weights of other equal-cost links; absent: 1.
 	Weight int `json:"weight,omitempty"`
 	// Breakout holds the number of ports into which A's physical port is split, and Lane A's position among them, from
 	// 0; absent: it is not split.
 	Breakout int  `json:"breakout,omitempty"`
 	Lane     *int `json:"lane,omitempty"`
-	// InterfaceMTU holds the MTU of the interfaces at its ends, if programs on a live fabric would find another than
-	// 1500 bytes.
+	// InterfaceMTU holds the MTU of the interfaces at its ends; absent: 1500 bytes.
 	InterfaceMTU int `json:"interface_mtu_bytes,omitempty"`
 }
 
-// View returns the plan for programs.
+// View returns the plan in the form for structured output.
 func (p *Plan) View() View {
 	v := View{Name: p.Name, Description: p.Description, Framing: p.Framing.String(), MTU: p.MTU, Commands: p.Commands}
 	for i := range p.Nodes {
