@@ -11,8 +11,8 @@ import (
 // ErrFormat reports a file in none of the formats.
 var ErrFormat = errors.New("none of the formats: show pfc counters, ethtool -S, a dump of COUNTERS_DB")
 
-// Read adds a file of counters to a fabric. The file's name begins with the name of its node, which a dot ends:
-// leaf0.pfc.txt. For a file of one port by `ethtool -S`, it may also be the name of the port.
+// Read adds a file of counters to a fabric. The file's name up to its first dot is the name of the node: leaf0.pfc.txt.
+// It is also the name of the port if the output of `ethtool -S` does not name one.
 func (f *Fabric) Read(name string, data []byte) error {
 	if len(data) > mostBytes {
 		return fmt.Errorf("larger than %d MiB", mostBytes>>20)

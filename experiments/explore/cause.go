@@ -19,7 +19,8 @@ type Cause struct {
 	Sentence string `json:"sentence"`
 }
 
-// numbers are the parts of a sentence that no class has: percentages of tags, counts and times.
+// shares, numbers and names match the parts of a sentence that class removes or replaces: percentages of tags, counts
+// and times, and names of nodes.
 var (
 	shares  = regexp.MustCompile(` \([^)]* %\)`)
 	numbers = regexp.MustCompile(`\b[0-9][0-9.]*[A-Za-z%]*`)
@@ -27,7 +28,7 @@ var (
 )
 
 // causeOf returns the cause of a run: what made it fail, or else the root cause of most of its flows' time, from the
-// record in a folder; "": there is none.
+// record in a folder. Without a folder ("") or a readable record, it returns the messages of the verdict.
 func causeOf(s *scenario.Scenario, sum *measure.Summary, folder string) *Cause {
 	if c := failure(s, sum); c != nil {
 		return c
@@ -86,7 +87,7 @@ func recorded(s *scenario.Scenario, folder string) *Cause {
 		return nil
 	}
 	main := roots.Parts[0]
-	for _, p := range roots.Parts { // the largest part of which the flows could do without
+	for _, p := range roots.Parts { // the largest part that is not unavoidable
 		if !slices.Contains(why.Unavoidable, p.What) {
 			main = p
 			break

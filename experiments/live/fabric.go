@@ -328,7 +328,7 @@ func (f *Fabric) Close() (Verdict, error) {
 	}
 	for _, r := range f.watch.readers {
 		if r.wants(EventDrops) {
-			f.addUp(r)
+			f.reportDrops(r)
 		}
 		r.end(verdictEvent(v))
 	}

@@ -110,8 +110,8 @@ func (f *Fabric) drops(call func(p dropPosition, frames int64)) {
 	}
 }
 
-// addUp sends a reader the drops since the last report.
-func (f *Fabric) addUp(r *reader) {
+// reportDrops sends a reader the drops since the last report.
+func (f *Fabric) reportDrops(r *reader) {
 	now := f.live.Engine().Now().Nanoseconds()
 	f.drops(func(p dropPosition, n int64) {
 		if grown := n - r.before[p]; grown > 0 {
@@ -159,11 +159,11 @@ func (f *Fabric) follow(r *reader, out func(*Event) error, quiet func() error, s
 			}
 		case <-tick.C:
 			if r.wants(EventDrops) {
-				_ = f.Do(func(*engine.Engine) error { f.addUp(r); return nil }) // an error means that the fabric has ended
+				_ = f.Do(func(*engine.Engine) error { f.reportDrops(r); return nil }) // an error: the fabric has ended
 			}
 		case <-stop:
 			select {
-			case <-f.done: // it also closes the channel of events: the last events come first
+			case <-f.done: // the fabric has ended and closes r.events: pass on the last events first
 				stop = nil
 			default:
 				return nil

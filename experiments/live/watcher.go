@@ -19,7 +19,7 @@ type watcher struct {
 	open    []int                        // unfinished flows, oldest first
 	flows   func() []engine.Flow
 	readers []*reader
-	// linkChanged is told when a link may have gone down or come up; nil without a control plane.
+	// linkChanged receives a value when a link may have gone down or come up; nil without a control plane.
 	linkChanged chan<- struct{}
 }
 
@@ -105,7 +105,7 @@ func (w *watcher) FaultEvent(h engine.FaultEvent) {
 	if h.Kind == engine.EventLinkDown || h.Kind == engine.EventLinkUp {
 		select {
 		case w.linkChanged <- struct{}{}:
-		default: // nobody listens, or it is told already
+		default: // no control plane, or a value waits already
 		}
 	}
 	if len(w.readers) == 0 {

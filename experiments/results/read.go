@@ -23,7 +23,7 @@ type RunFolder struct {
 	manifest rundir.Manifest
 	summary  measure.Summary
 	tags     []string              // of the flows, in order of first occurrence
-	flows    []tagFlows            // of the ended flows, by tag, until all runs of the column have been read
+	flows    []tagFlows            // ended flows, by tag; nil after joinFlows
 	times    []report.Distribution // times of the column's flows
 	links    []measure.Link
 	panels   [][]report.Series // points of the panels

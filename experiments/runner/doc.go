@@ -19,8 +19,8 @@
 //
 // Files:
 //
-//   - A run: run.go, watch.go (without a folder), drive.go (the engine, and panics under it), faults.go (a scenario's,
-//     on an engine), progress.go (how far it is), manifest.go.
+//   - A run: run.go, watch.go (without a folder), drive.go (the engine, and its panics), faults.go (schedules a
+//     scenario's faults), progress.go (reports progress, and cancels), manifest.go.
 //   - Measurements during the run: recorder.go, events.go (faults, storms and deadlocks), panels.go (those of a
 //     report), rtt.go, fairness.go, congestion.go with intervals.go (when ports were congested or paused), spread.go
 //     (how far PAUSE goes).

@@ -17,8 +17,8 @@ func (r *recorder) FaultEvent(ev engine.FaultEvent) {
 		node, port, peer = plan.Nodes[p.Node].Name, p.Name, plan.PeerNode(topologies.PortID(ev.Port)).Name
 		if ev.Kind == engine.EventLinkDown { // neither end is paused any longer
 			for priority := range uint8(8) {
-				r.letGo(ev.At, p.ID, priority)
-				r.letGo(ev.At, p.Peer, priority)
+				r.endPause(ev.At, p.ID, priority)
+				r.endPause(ev.At, p.Peer, priority)
 			}
 			r.congestion.linkDown(ev.At, p.ID)
 			r.congestion.linkDown(ev.At, p.Peer)

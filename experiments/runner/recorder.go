@@ -351,7 +351,7 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 		p.resumes++
 		r.pfc.resumes++
 		r.expire(now, topologies.PortID(port), priority)
-		r.letGo(now, topologies.PortID(port), priority)
+		r.endPause(now, topologies.PortID(port), priority)
 	}
 	r.observers.pfc(now, topologies.PortID(port), priority, pause)
 	if r.hpcc != nil {
@@ -365,8 +365,8 @@ func (r *recorder) PFC(now vtime.Time, port int, priority uint8, pause bool) {
 	}))
 }
 
-// letGo ends a pause, if there is one.
-func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8) {
+// endPause ends a pause, if there is one.
+func (r *recorder) endPause(now vtime.Time, port topologies.PortID, priority uint8) {
 	p := r.pfc.byPort[int(port)]
 	if p == nil || !p.on[priority] {
 		return
@@ -383,7 +383,7 @@ func (r *recorder) letGo(now vtime.Time, port topologies.PortID, priority uint8)
 func (r *recorder) expire(now vtime.Time, port topologies.PortID, priority uint8) {
 	if p := r.pfc.byPort[int(port)]; p != nil && p.until[priority] < now {
 		// as if a RESUME had been sent then
-		r.letGo(p.until[priority]-r.scenario.Topology.Ports[port].Delay, port, priority)
+		r.endPause(p.until[priority]-r.scenario.Topology.Ports[port].Delay, port, priority)
 	}
 }
 

@@ -52,7 +52,7 @@ func (d *database) merge(f *File) error {
 			if tableName().MatchString(strconv.Quote(name)) {
 				return fmt.Errorf("%s: %s: expected rows of fields, such as {\"Ethernet0\": {\"speed\": \"100000\"}}: %w", f.Name, name, err)
 			}
-			continue // no setting of this audit
+			continue // a table that audit does not read
 		}
 		t := d.tables[name]
 		if t == nil {
@@ -121,7 +121,8 @@ func (d *database) of(table, port string) []string {
 // numbersOf returns the part of a key behind the port.
 func numbersOf(key string) string { return key[strings.LastIndex(key, "|")+1:] }
 
-// ports returns the names of ports: the rows of PORT or, for rendered parts without it, those that tables of ports name.
+// ports returns the names of ports: the rows of PORT, or without it, as in rendered parts, the ports in PORT_QOS_MAP
+// and BUFFER_PG.
 func (d *database) ports() []string {
 	if all := d.keys("PORT"); len(all) > 0 {
 		return all
@@ -136,7 +137,7 @@ func (d *database) ports() []string {
 	return slices.DeleteFunc(sortedKeys(names), func(name string) bool { return !names[name] })
 }
 
-// missing records a reference to a row that does not exist. A table that no file has is no mistake.
+// missing records a reference to a row that does not exist, but only if some file has the table.
 func (s *Switch) missing(d *database, at Place, table, name string) {
 	if d.tables[table] != nil {
 		s.Missing = append(s.Missing, Missing{at, table, name})
@@ -152,7 +153,8 @@ func (d *database) place(table, key, field string) Place {
 	return Place{File: file, Key: strings.TrimRight(table+"|"+key+"|"+field, "|")}
 }
 
-// lineOf returns the line of the last of quoted words that follow each other in a file; 0 if there is none.
+// lineOf finds words in quotes in a file, each after the one before, and returns the line of the last one that it
+// finds; 0 if it finds none.
 func lineOf(data []byte, words []string) int {
 	at, line := 0, 0
 	for _, word := range words {

@@ -11,15 +11,15 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// edge runs traffic that comes closer to the arithmetic than the incast does, for a port with a static XOFF through which
-// one host sends. A continuous stream of equal frames leaves room: its frames reach XOFF, and the PAUSE the host, at any
-// moment of a frame, and a continuous stream in the other direction takes line time by its ACKs. So edge adds three
-// messages of one packet:
+// edge runs traffic that fills more of the computed headroom than the incast does. It is for a port with a static XOFF
+// through which one host sends. A continuous stream of equal frames leaves room, because it reaches XOFF in the middle
+// of a frame, and PAUSE reaches the host in the middle of another. A continuous stream in the other direction also
+// takes line time, by its ACKs. So edge adds three messages of one packet:
 //
 //   - odd, from the host, leaves the account just below XOFF before a full frame arrives;
 //   - back, to the host, begins to leave the port just before XOFF is reached, so that PAUSE waits for all of it;
-//   - short, from the host, right after the frame that reaches XOFF, has the length with which the host begins another frame
-//     just before PAUSE arrives.
+//   - short, from the host, follows the frame that reaches XOFF. Its length lets the host begin one more frame just
+//     before PAUSE arrives.
 //
 // edge finds the times and lengths from runs. It returns nil if the port is of another kind, or never sends PAUSE.
 func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller string, k *Kind, load Load) (*Tried, error) {
@@ -41,7 +41,7 @@ func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller stri
 		return nil, err
 	}
 	best := e.best
-	// The frame that PAUSE waits for must be there before the frame that reaches XOFF.
+	// The frame that PAUSE waits for must reach the port before the frame that reaches XOFF does.
 	at := e.paused
 	before := vtime.Time(0)
 	path := plan.PathVia(i.Back[0], i.Through[0], nil, i.pairs(plan, i.Back[0], i.Through[0], p.Node, plan.PeerNode(i.Port).ID)[0])
@@ -66,7 +66,7 @@ func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller stri
 	// The frame that reached XOFF left the host a frame's time and the delay before.
 	start := at - p.Delay - plan.Ports[p.Peer].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU)))/2
 	uniform := e.best.Most
-	for low, high := 0, plan.MTU/4; low < high; { // the longest that is not too long
+	for low, high := 0, plan.MTU/4; low < high; { // the longest that still raises the peak
 		middle := (low + high + 1) / 2
 		e.short = e.flow("short", i.Through[0], i.Receiver, units.Bytes(4*middle), start)
 		t, err := e.run(ctx)
@@ -85,7 +85,7 @@ func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller stri
 	return e.best, nil
 }
 
-// edge holds the state of such a search.
+// edge holds the state of the search that the method edge of Incast makes.
 type edge struct {
 	i                *Incast
 	s                *scenario.Scenario
@@ -100,7 +100,7 @@ type edge struct {
 // aim adds the odd message.
 func (e *edge) aim(ctx context.Context, first *Tried, full, headers units.Bytes) (*Tried, error) {
 	plan := e.s.Topology
-	past := (first.Most-e.k.XOFF-1)%full + 1 // of the frame that reaches XOFF, as all after it are full
+	past := (first.Most-e.k.XOFF-1)%full + 1 // bytes beyond XOFF of the frame that reaches it: all later frames are full
 	bytes := (2*full - 1 - past) % full
 	if bytes <= headers {
 		bytes += full

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Pages are written by Go code instead of html/template: text/template, below it, calls methods by names that only the
-// page's data decides. The linker therefore keeps every exported method of every type in a program that contains it.
+// Pages are written by Go code instead of html/template. Its base, text/template, calls methods whose names it learns
+// only at run time, so the linker would keep every exported method of every type in the program.
 
 // markup holds HTML that needs no escaping.
 type markup string
@@ -98,7 +98,7 @@ func (d *document) facts(facts []Fact) {
 	d.line(`</header>`)
 }
 
-// end writes a page's foot and its script, and the page to w.
+// end adds the page's foot and its script, and writes the whole page to w.
 func (d *document) end(w io.Writer, s *shell, foot string) error {
 	charts, err := json.Marshal(s.Charts) // with < and > as \u003c and \u003e: no chart can end the script
 	if err != nil {
@@ -215,8 +215,8 @@ func (d *document) charts(figures []figure) {
 	}
 }
 
-// chartRow writes charts beside each other, below the legend of all. Classes are more classes of the row, each with a
-// space after it.
+// chartRow writes charts beside each other, below their common legend. classes holds further classes of the row, each
+// followed by a space.
 func (d *document) chartRow(legends []legend, classes string, figures []figure) {
 	d.line(`<section class="row" aria-label="Charts">`)
 	d.legends(legends, "")

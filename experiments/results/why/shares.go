@@ -12,7 +12,7 @@ type Shares struct {
 	Nodes []TreeNode // nodes of the trees of all flows; a parent precedes its children
 }
 
-// Word holds the words of a node or a root, and the interface that they concern; "": none.
+// Word holds the words of a node or a root. Port is the interface that they concern; empty: none.
 type Word struct{ What, Port string }
 
 // TreeNode holds the words of a node, and its parent.
@@ -27,8 +27,8 @@ type Share struct {
 	Picoseconds int64
 }
 
-// ReadShares reads the record in a run's folder. It calls each with every started flow, by number, and its parts, which
-// each may keep.
+// ReadShares reads the record in a run's folder. It calls each for every started flow in order of their numbers, with
+// the flow's parts. each may keep the slice.
 func ReadShares(folder string, each func(flow int, parts []Share)) (*Shares, error) {
 	r, err := open(folder)
 	if err != nil {

@@ -89,7 +89,7 @@ func (c *Coordinator) admit(id, key string) string {
 	case w != nil && w.Key != key:
 		return "another worker has this name"
 	case w != nil && w.Out != "":
-		return "it is shut out: " + w.Out
+		return "it is excluded: " + w.Out
 	case w == nil && len(c.workers) >= mostWorkers && !c.evict():
 		return fmt.Sprintf("the sweep already has %d workers, its maximum", mostWorkers)
 	}
@@ -253,7 +253,7 @@ func (c *Coordinator) prove(ctx context.Context, key string, p *proof) any {
 	w.Seen = time.Now()
 	if !slices.Equal(sums, p.Sums) {
 		w.Out = "its canaries differ from the coordinator's files: it computes other results"
-		c.sayStrange(fmt.Sprintf("worker %s is shut out: %s", w.ID, w.Out))
+		c.sayStrange(fmt.Sprintf("worker %s is excluded: %s", w.ID, w.Out))
 	} else {
 		c.say("worker " + w.ID + " has joined")
 	}

@@ -249,7 +249,7 @@ func (c *Coordinator) shutOut(id, why string) {
 	c.rememberWorker(w)
 	c.mu.Unlock()
 	_ = c.conn.Publish(c.n.subject(newsOf), nil) // otherwise it asks in a moment
-	c.say(fmt.Sprintf("worker %s is shut out: %s; its points, %d, are made again", id, why, again))
+	c.say(fmt.Sprintf("worker %s is excluded: %s; its %d points run again", id, why, again))
 }
 
 // discard drops a point's results. The caller has locked mu.

@@ -135,7 +135,7 @@ func (s *Status) Describe(w io.Writer) error {
 		state := "waits"
 		switch {
 		case o.Out != "":
-			state = "shut out: " + o.Out
+			state = "excluded: " + o.Out
 		case o.Silent >= away.Seconds():
 			state = "away"
 		case len(o.Running) > 0:
