@@ -30,8 +30,8 @@ import (
 // costs about 20 ms per point, as much as a run of a few milliseconds. In exchange each point has its own heap and
 // garbage collector; only the program's own memory is shared. docs/measurements/sweeps.md has the measurements.
 //
-// The process reads its job as JSON from standard input, which then stays open: its end means that the sweep has
-// ended, and ends the run. It reports progress on standard output, one object per line.
+// The process reads its job as JSON from standard input, which then stays open. When it closes, the sweep has ended,
+// and the process ends its run. It reports progress on standard output, one object per line.
 
 // pointProgress represents a progress report.
 type pointProgress struct {

@@ -63,8 +63,8 @@ writes
   FILE-mape.svg         error per round (its table 1)
   FILE-prediction.svg   predicted and measured RTTs (its figure 17)
 
-without FILE's extension in the names of the drawings. Equal seeds and flags
-give equal files, byte for byte.
+The names of the drawings have FILE without its extension. Equal seeds and
+flags give equal files, byte for byte.
 
 The thesis gives neither the optimiser nor the batch size: pausenet uses Adam,
 one pair per step. Nor does it give the number of --passes over a round's

@@ -73,8 +73,8 @@ func (f *runFlags) watch(c *cobra.Command, names []string, seedGiven bool) error
 	}
 }
 
-// ended returns the error of a command that runs until a signal: its exit code is a shell's for a program ended by
-// that signal.
+// ended returns the error of a command that a signal ended. Its exit code is 128 plus the signal's number, as in
+// shells.
 func ended(err error) error { return &exitError{128 + shutdown.Signal(), err} }
 
 // watched returns the files on the command line that affect the runs.

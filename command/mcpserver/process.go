@@ -40,7 +40,7 @@ func run(ctx context.Context, folder string, words []string) (*done, error) {
 	c := exec.CommandContext(ctx, self, words...)
 	c.Args[0] = "pausenet"
 	c.Dir, c.WaitDelay = folder, endTimeout
-	c.Env = append(os.Environ(), files.OnlyBelow+"="+folder) // messages quote files
+	c.Env = append(os.Environ(), files.OnlyBelow+"="+folder) // its messages may quote files
 	if runtime.GOOS != "windows" {                           // which has no such signal
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Stdio returns the transport of a client that sends a message a line to in, and reads from out. The SDK's own ends the
-// connection at a line that is no message; this one answers it with an error and goes on, as JSON-RPC 2.0, section 5.1,
-// asks for.
+// Stdio returns the transport of a client that sends one message per line to in, and reads from out. The SDK's own
+// transport closes the connection at a line that is not a message. This one answers the line with an error and
+// continues (JSON-RPC 2.0, section 5.1).
 func Stdio(in io.ReadCloser, out io.Writer) mcp.Transport {
 	w := &sharedWriter{out: out}
 	return &mcp.IOTransport{Reader: &messageReader{Closer: in, lines: bufio.NewReader(in), out: w}, Writer: w}
@@ -62,7 +62,8 @@ func (r *messageReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line returns the next line; of one that is too long, only as much as shows that.
+// line returns the next line. If it is longer than mcp.DefaultMaxLineLength, line returns only its first bytes, just
+// beyond that length.
 func (r *messageReader) line() (line []byte, err error) {
 	for {
 		part, err := r.lines.ReadSlice('\n')
@@ -101,7 +102,7 @@ func refuse(line []byte) []byte {
 	switch of.ID.(type) {
 	case string, float64:
 	default:
-		of.ID = nil // a response has an id, and that of one to no request is null
+		of.ID = nil // the response needs an id: null if the request has none
 	}
 	answer, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": of.ID, "error": map[string]any{"code": code, "message": problem},
