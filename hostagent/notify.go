@@ -134,8 +134,8 @@ func (a *arrivals) add(now vtime.Time, marked bool, lineBytes int64, period vtim
 }
 
 // report ends a period. It returns the rate at which the packets arrived, in bits per second of line time, and
-// whether 95 % were marked. A lone packet's rate comes from the smoothed gap: over the period it would be the lowest
-// that a period can report.
+// whether at least 95 % were marked. It divides a lone packet's bytes by the smoothed gap, because the rate over the
+// period would not depend on when packets arrive.
 func (a *arrivals) report(period vtime.Time) wire.PCNReport {
 	over := float64(period)
 	if a.packets == 1 {

@@ -19,7 +19,7 @@ func mlxParameters(when string) []Parameter {
 	)
 }
 
-// mlxConstants holds the constants of profile b, shared by all flows. Rates are in bits per second.
+// mlxConstants holds the constants of DCQCN's profile b, shared by all flows. Rates are in bits per second.
 type mlxConstants struct {
 	line, min, rai, rhai                     float64
 	g                                        float64

@@ -144,7 +144,7 @@ func valueOf(p *Parameter, text string, env Env) (value, error) {
 		}
 		return value{}, errors.New("is not a boolean: write true or false")
 	case FileKind:
-		return value{}, nil // whoever resolves it reads it
+		return value{}, nil // the Resolver reads the file
 	default:
 		for i, c := range p.Choices {
 			if foldName(c) == foldName(t) {
@@ -177,7 +177,7 @@ func quantity(kind Kind, t string, env Env) (value, error) {
 			if err != nil {
 				return v, err
 			}
-			// Whole numbers below 2^53 all: a float64 compares them exactly.
+			// All are whole numbers below 2^53, which a float64 holds exactly.
 			if i == 0 || f.choose(v.size(), chosen.size()) != chosen.size() {
 				chosen = v
 			}

@@ -40,7 +40,7 @@ type Model interface {
 
 // Trainer learns parameters from pairs.
 type Trainer struct {
-	Parameters []float64 // an LSTM's are Parameters
+	Parameters []float64 // for an LSTM, in the order of the type Parameters
 	// Rate sets the learning rate (thesis, section 3.4.2: 0.001).
 	Rate float64
 
@@ -52,7 +52,7 @@ type Trainer struct {
 	squareBias float64
 }
 
-// NewTrainer starts from the initial parameters of PyTorch's modules: uniform within 1/sqrt(hidden) of zero.
+// NewTrainer returns a trainer with initial parameters as in PyTorch: uniform within 1/sqrt(Hidden) of zero.
 func NewTrainer(cell Cell, random *Random, rate float64) *Trainer {
 	t := &Trainer{Rate: rate, meanBias: 1, squareBias: 1}
 	n := parameterCount
