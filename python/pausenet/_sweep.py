@@ -40,13 +40,13 @@ def sweep(
     what is a scenario or a sweep, a built-in's name or a file. set has the parameters and their values:
     ``{"switch.pfc.xoff": ["256KB", "320KB"]}``, or a text as ``"10us..30us:5us"``; with one value it is a setting of every point.
 
-    Parameters are the columns of their paths, as texts, beside those of numbers where the values have units (``switch.pfc.xoff_bytes``);
-    metrics are in base units. ``table.attrs["path"]`` is the folder: ``pausenet.load`` reads the points' runs there. With out, a stopped
+    Each parameter has a column of texts, named by its path. If its values have units, a second column has the numbers
+    (``switch.pfc.xoff_bytes``). Metrics are in base units. ``table.attrs["path"]`` is the folder: ``pausenet.load`` reads the points' runs there. With out, a stopped
     sweep continues where it was. Without it the folder is temporary, and removed when Python ends.
 
     parquet writes the table as sweep.parquet too.
 
-    Points that were not made are in the column ``state``, and a pausenet.Warning; with check they, and verdicts FAIL, raise Error.
+    The column ``state`` shows points that did not run, and a pausenet.Warning reports them. With check, they and verdicts FAIL raise Error.
     """
     _tables.need_pandas()  # before all the work
     path = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="pausenet-"))
@@ -75,7 +75,7 @@ def load_sweep(path: PathLike) -> "pandas.DataFrame":
         raise Error(f"{file} is not there: pausenet.sweep(..., out=...) writes it", _command.USAGE)
     names = _tables.header(file)
     parameters = names[1:names.index("controller")]
-    # Beside a parameter's texts its numbers have a column with the unit behind its name.
+    # A parameter whose values have units also has a column of numbers, named by the parameter and the unit.
     texts = {p for p in parameters if not any(p.startswith(q + "_") for q in parameters)}
     table = _tables.read(file, _tables.TEXTS | texts)
     for p in texts:
