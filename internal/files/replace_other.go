@@ -12,8 +12,8 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace does the work of Write, but keeps the file open for later changes in place. It uses renameio, which only
-// exists for Unix.
+// Replace does the work of Write, but keeps the file open for later changes in place. It does without renameio,
+// which exists only for Unix.
 func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	shutdown.Alive()
 	temporary := "." + filepath.Base(name) + strconv.FormatInt(rand.Int64(), 10)
