@@ -76,7 +76,7 @@ func (l *layer) entry(h *tar.Header, content io.Reader) error {
 	switch {
 	case base == opaqueWhiteout:
 		return l.empty(path.Clean(folder))
-	case strings.HasPrefix(base, whiteout+whiteout): // notes of other programs' to themselves
+	case strings.HasPrefix(base, whiteout+whiteout): // metadata of other programs, such as AUFS
 		return nil
 	case strings.HasPrefix(base, whiteout):
 		return l.root.RemoveAll(folder + strings.TrimPrefix(base, whiteout))
