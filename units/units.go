@@ -20,8 +20,8 @@ type Unit struct {
 	Size float64 // in the base unit
 }
 
-// The units of output, the base unit first. Terminal, files and pages spell them in this one way, which is also how
-// scenarios write them; input may spell them in others. experiments/pages/view/page/format.js has a copy.
+// The units of output, the base unit first. The terminal, files and pages use only these spellings. Input may use
+// others. experiments/pages/view/page/format.js has a copy.
 var (
 	Rates = []Unit{{"bps", 1}, {"Kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}}
 	Sizes = []Unit{{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}
@@ -63,7 +63,8 @@ const (
 	Tbps              = 1000 * Gbps
 )
 
-// TimeFor returns the time that n bytes take at rate r, rounded up to a picosecond. It panics unless r > 0 and n >= 0.
+// TimeFor returns the time that n bytes take at rate r, rounded up to a picosecond; vtime.Never if it does not fit. It
+// panics unless r > 0 and n >= 0.
 func (r Rate) TimeFor(n int64) vtime.Time {
 	if r <= 0 || n < 0 {
 		panic("units: TimeFor needs a positive rate and a size that is not negative")
