@@ -68,7 +68,7 @@ func (i *listIterator) Next(p *starlark.Value) bool {
 
 func (i *listIterator) Done() {}
 
-// index returns the index that a number stands for.
+// index returns the position that a number names. A negative number counts from the end.
 func (l *listValue) index(key starlark.Value) (int, error) {
 	f, ok := key.(starlark.Float)
 	if !ok {
