@@ -81,7 +81,7 @@ otherwise 1.`,
 	return c
 }
 
-// audit audits the files in args, and prints or writes what the flags ask for.
+// audit audits the configurations in args. It prints the report, or writes a baseline (--write-baseline).
 func (f *auditFlags) audit(c *cobra.Command, args []string) error {
 	if err := excludes(c, "write-baseline", "baseline", "scenarios", "run", "fail-on"); err != nil {
 		return err

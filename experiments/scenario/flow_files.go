@@ -272,7 +272,7 @@ func (d *decoder) hpccFlows(v *yamlspec.Value, _ *yamlspec.Mapping, e *workloadE
 	return v.Report().Count() == before
 }
 
-// isHost reports whether a node is a host. If not, it adds an error at at.
+// isHost reports whether a node is a host, and adds an error at its position in the file if not.
 func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 	n := &t.s.Topology.Nodes[id]
 	if n.Kind != topologies.Host {
