@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -144,7 +143,7 @@ func (f *auditFlags) audit(c *cobra.Command, args []string) error {
 		return err
 	}
 	if worst, any := r.Worst(); any && worst >= least {
-		return &exitError{exitVerdict, errors.New(r.Summary())}
+		return &exitError{exitVerdict, fmt.Errorf("findings of severity %s or above (fix them, or change --fail-on)", least)}
 	}
 	return nil
 }

@@ -19,13 +19,16 @@ func newBenchCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure how fast pausenet is on this machine",
+		Short: "Rank controllers, test AI fabrics, or measure this machine",
 		Long: `Measure how fast pausenet is on this machine: the cost of a packet-hop on the
 wasm plane and, as root, on the kernel plane; how that cost changes with the
 size of the fabric and the number of processors; time and memory of whole runs
 with up to 16384 hosts; start-up of the program and of live fabrics. It takes
-about ten minutes. docs/performance.md explains the results.`,
-		Example: `  sudo pausenet bench
+about ten minutes. docs/performance.md explains the results.
+
+bench cc and bench ai-fabric measure congestion controllers and fabrics instead.`,
+		Example: `  pausenet bench cc
+  sudo pausenet bench
   pausenet bench --rounds 1 --out bench.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

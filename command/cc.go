@@ -15,7 +15,7 @@ import (
 func newCCCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cc",
-		Short: "Write a congestion controller of your own, and check it",
+		Short: "Write your own congestion controller in a file, and check it",
 		Long: `Write congestion controllers in files, and check them. A file works wherever a
 controller's name does: pausenet run incast --cc ./mine.star. The language is
 described in docs/controllers-from-files.md.`,

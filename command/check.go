@@ -21,7 +21,7 @@ import (
 func newCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check headroom|deadlock",
-		Short: "Prove or refute that a fabric loses nothing and cannot deadlock",
+		Short: "Prove that a fabric has enough headroom and cannot deadlock",
 		Long: `Prove or refute a property of a fabric: that its headroom is large enough, or
 that PAUSE cannot deadlock it.`,
 		Example: `  pausenet check headroom incast --set switch.pfc.headroom=10KB

@@ -39,7 +39,7 @@ func newCompareCommand() *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
 		Use:   "compare A B [SCENARIO...]",
-		Short: "Decide by pairs of runs which of two alternatives is better",
+		Short: "Decide which of two controllers, settings or builds is better",
 		Long: `Run A and B in the same scenarios under the same seeds, and decide by the pairs
 of runs which is better in each metric. A and B are
 

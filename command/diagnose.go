@@ -34,10 +34,10 @@ func newDiagnoseCommand() *cobra.Command {
 	var f diagnoseFlags
 	c := &cobra.Command{
 		Use:   "diagnose DIR|FILE...",
-		Short: "Explain dumps of counters by runs under single faults",
+		Short: "Find the fault that explains the port counters of a network",
 		Long: `Explain the counters of a fabric. diagnose runs the fabric again under single
 faults, and ranks the faults by the distance between the counters of the run
-and those of the dumps. It prints the nearest with the counters that speak for
+and those of the dumps. It prints the nearest with the counters that support
 them. No fault runs twice, and the result does not depend on --jobs.
 
 It reads show pfc counters, ethtool -S and dumps of COUNTERS_DB, as counters
@@ -56,7 +56,7 @@ ECN off, wrong XOFF, a watchdog that drops too early, slow links, bit errors,
 longer cables, links down.
 
 With --truth, the FILE has answers in place of dumps: a line for each incident,
-such as "01, PFC storm, h6". diagnose marks them and does not tell the truth.
+such as "01, PFC storm, h6". diagnose marks them without printing the truth.
 The exit code is 1 if an answer is wrong or missing.`,
 		Example: `  pausenet diagnose examples/incidents/01
   pausenet diagnose dumps/*.txt --topology fabric.yaml --window 10ms

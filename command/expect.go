@@ -31,7 +31,7 @@ func newExpectCommand() *cobra.Command {
 	var f expectFlags
 	c := &cobra.Command{
 		Use:   "expect SCENARIO|TOPOLOGY --nccl FILE",
-		Short: "Compare a measured all-reduce with what the fabric should reach",
+		Short: "Compare nccl-tests with what the fabric should reach",
 		Long: `Compare the output of nccl-tests on a real cluster with what its fabric should
 reach. For each size, expect prints the limit, which no controller can beat,
 what pausenet reaches in a run, the measurement, and the gap.

@@ -24,16 +24,17 @@ func commands() []commandGroup {
 		{"experiments", "Run experiments and look at the results:", []func() *cobra.Command{
 			newRunCommand,
 			newReportCommand,
-			newWhyCommand,
-			newCountersCommand,
-			newDiagnoseCommand,
 			newViewCommand,
+			newWhyCommand,
 			newSweepCommand,
 			newCompareCommand,
-			newWorkerCommand,
-			newRerunCommand,
+			newBenchCommand,
 			newSearchCommand,
 			newTuneCommand,
+			newBoundCommand,
+			newEstimateCommand,
+			newRerunCommand,
+			newWorkerCommand,
 		}},
 		{"scenarios", "Write scenarios:", []func() *cobra.Command{
 			newListCommand,
@@ -42,18 +43,19 @@ func commands() []commandGroup {
 			newSchemaCommand,
 			newGraphCommand,
 			newImportCommand,
-			newBoundCommand,
-			newEstimateCommand,
-			newCheckCommand,
-			newExpectCommand,
-			newAuditCommand,
 			newCCCommand,
+		}},
+		{"networks", "Check and diagnose a real network:", []func() *cobra.Command{
+			newCheckCommand,
+			newAuditCommand,
+			newDiagnoseCommand,
+			newExpectCommand,
+			newCountersCommand,
 		}},
 		{liveGroup, "Use live fabrics, on Linux:", liveCommands},
 		{"more", "More:", []func() *cobra.Command{
 			newLabCommand,
 			newTrainCommand,
-			newBenchCommand,
 			newServeCommand,
 			newMCPCommand,
 			newDocsCommand,
@@ -82,9 +84,11 @@ switches and RDMA NICs on one machine, sends real frames through real switch
 pipelines, and runs experiments in virtual time: the same scenario and seed give
 the same results, byte for byte, on any machine.`,
 		Example: `  pausenet run incast                 run an incast under PFC and DCQCN
+  pausenet view dcon-burst            watch a run in a browser
   pausenet list                       list the built-in scenarios
   pausenet show incast --source > mine.yaml
-  pausenet run mine.yaml --cc all     run a file of yours, all controllers`,
+  pausenet run mine.yaml --cc all     run your own file, all controllers
+  sudo pausenet up                    open a shell on a live fabric`,
 		Annotations: map[string]string{moreHelp: `Every flag can also be set by an environment variable (PAUSENET_OUT for --out)
 or in the configuration file (out: FOLDER).
 
@@ -125,6 +129,14 @@ if a build cannot make a run.`},
 		}
 	}
 	root.SetHelpCommandGroupID("more")
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Short = "Print the help of a command"
+			c.Long = "Print the help of a command, as pausenet COMMAND --help does."
+			c.Example = "  pausenet help run\n  pausenet help lab grade"
+		}
+	}
 	root.SetCompletionCommandGroupID("more")
 	return root
 }

@@ -1,7 +1,7 @@
 // NAME: a congestion control in Rust. docs/controllers-from-files.md describes the interface.
 //
-// All numbers are f64: rates in bits per second, times in picoseconds, sizes in bytes. pn() has what is told and what the flow wants,
-// flow() is what the flow keeps: state is there, and in no other variable.
+// All numbers are f64: rates in bits per second, times in picoseconds, sizes in bytes. pn() has the inputs of a call
+// and the outputs. Keep all state in flow(): no other variable may change.
 #![no_std]
 #![no_main]
 
@@ -10,34 +10,34 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     core::arch::wasm32::unreachable()
 }
 
-// What the flow keeps.
+// A flow's state.
 #[repr(C)]
 struct Flow {
     marked: f64,   // was any packet of this RTT marked?
     rtt_ends: f64, // an ACK beyond this sequence number ends the RTT
 }
 
-// What switches and receivers are to do, and what users may set: --set cc.NAME.wasm.gain=0.2
+// Needs: what switches and receivers must do. Parameters: --set cc.NAME.wasm.gain=0.2
 static DECLARATION: &str = "
-summary = 'NAME: less rate when packets are marked, more when they are not'
+summary = 'NAME: cuts the rate after marks, raises it after an RTT without'
 needs = ['ECN', 'ACK']
 params = {
-    'gain': number(0.3, min=0, max=1, doc='what a marked RTT takes of the rate'),
-    'step': rate('line/100', min='1bps', max='line', doc='what an RTT without a mark adds to it'),
-    'min_rate': rate('line/400', min='1bps', max='line', doc='least rate'),
+    'gain': number(0.3, min=0, max=1, doc='share of the rate to cut after an RTT with marks'),
+    'step': rate('line/100', min='1bps', max='line', doc='added to the rate after an RTT without marks'),
+    'min_rate': rate('line/400', min='1bps', max='line', doc='minimum rate'),
 }
 \0";
 const GAIN: usize = 0; // the parameters, in that order
 const STEP: usize = 1;
 const MIN_RATE: usize = 2;
 
-// A flow starts.
+// Called when a flow starts.
 #[no_mangle]
 pub extern "C" fn init() {
     pn().rate = pn().line_rate;
 }
 
-// A packet has been acknowledged. Others to be told of: on_cnp, on_cnm, on_nak, on_timeout, on_timer (at pn().timer), on_sent.
+// Called on each ACK. Other functions: on_cnp, on_cnm, on_nak, on_timeout, on_timer (at pn().timer), on_sent.
 #[no_mangle]
 pub extern "C" fn on_ack() {
     let (pn, flow) = (pn(), flow());
@@ -47,7 +47,7 @@ pub extern "C" fn on_ack() {
     if pn.ack_sequence <= flow.rtt_ends {
         return;
     }
-    // Once an RTT: pn.rtt is how long this packet and its ACK took.
+    // Once per RTT. pn.rtt is the RTT of this packet.
     if flow.marked != 0.0 {
         pn.rate = pn.params[MIN_RATE].max(pn.rate * (1.0 - pn.params[GAIN]));
     } else {
@@ -57,7 +57,7 @@ pub extern "C" fn on_ack() {
     flow.rtt_ends = pn.next_send;
 }
 
-// The interface, version 3: keep what is below as it is.
+// The interface, version 3: do not change the rest.
 
 #[repr(C)]
 struct Hop {
@@ -75,9 +75,9 @@ struct Pausenet {
     // Constants of the flow's path, and the parameters in the order of their declaration.
     line_rate: f64, base_rtt: f64, mtu: f64, line_mtu: f64,
     params: [f64; 32],
-    // What the flow wants; it stays until it is changed. timer: f64::INFINITY for none.
+    // Outputs, which keep their values until changed. timer: f64::INFINITY for none.
     rate: f64, window: f64, timer: f64, moves: f64,
-    // What is told in a call; docs/controllers-from-files.md says in which.
+    // Inputs of a call; docs/controllers-from-files.md says of which.
     now: f64, rtt: f64, acked_bytes: f64, ack_sequence: f64, next_send: f64, ce: f64, ue: f64, path_id: f64,
     received: f64, receiving_rate: f64, flows: f64, cnm_rate: f64, payload: f64, start_rate: f64,
     hop_count: f64, hops: [Hop; 5], in_flight: f64, since: [Since; 5],

@@ -4,7 +4,7 @@
  *   pausenet cc check mine.wasm
  *   pausenet run incast --cc ./mine.wasm
  *
- * A controller has a struct flow, which is all that a flow keeps, and functions that are called, each with a HANDLER before it:
+ * A controller has a struct flow, which holds a flow's state, and functions, each declared by HANDLER:
  *
  *   struct flow { double alpha; };
  *   PAUSENET_CONTROLLER("needs = ['ECN', 'CNP']")
@@ -12,24 +12,24 @@
  *   HANDLER(init) { pn.rate = pn.line_rate; flow.alpha = 1; }
  *   HANDLER(on_cnp) { pn.rate = ...; }
  *
- * Rates are in bits per second, times in picoseconds, sizes in bytes: all are doubles. Compile without -ffast-math and with
- * -ffp-contract=off, which are the defaults for wasm32: then results are the same everywhere. */
+ * All numbers are doubles: rates in bits per second, times in picoseconds, sizes in bytes. For equal results everywhere,
+ * compile without -ffast-math and with -ffp-contract=off, as wasm32 does by default. */
 #ifndef PAUSENET_H
 #define PAUSENET_H
 
-/* What host and controller share. */
+/* The data that host and controller share. */
 struct pausenet {
-	/* Constants of the flow's path, and the parameters in the order of their declaration: a flag is 0 or 1, a choice its place. */
+	/* Constants of the flow's path, and parameters in the order of declaration: a flag is 0 or 1, a choice its index. */
 	double line_rate, base_rtt, mtu, line_mtu;
 	double params[32];
 
-	/* What the flow wants; it stays until it is changed. */
+	/* Outputs, which keep their values until changed. */
 	double rate;   /* b/s of line time, above 0 */
 	double window; /* bytes of payload in flight; 0: no window */
-	double timer;  /* when on_timer is to be called; pn_never: not at all. It is never as on_timer is called */
-	double moves;  /* departure = "flow.moves": whether a change of the rate moves a packet that is timed */
+	double timer;  /* time of the next on_timer; pn_never: none. It is pn_never when on_timer is called */
+	double moves;  /* with departure = "flow.moves": whether a new rate moves the next packet's departure */
 
-	/* What is told in a call. */
+	/* Inputs of a call. */
 	double now;
 	double rtt, acked_bytes;        /* on_ack */
 	double ack_sequence, next_send; /* on_ack, on_cnp, on_cnm */
@@ -61,7 +61,7 @@ static inline double pn_floor(double x) { return __builtin_floor(x); }
 #define PAUSENET_EXPORT(name) __attribute__((export_name(#name)))
 #define HANDLER(name) PAUSENET_EXPORT(name) void name(void)
 
-/* Defines pn and flow, and says what the controller is: declarations as in Starlark, and window = True if it sets windows. */
+/* Defines pn and flow, and exports the declarations: Starlark's, and window = True if it sets windows. */
 #define PAUSENET_CONTROLLER(declarations) \
 	static struct pausenet pn; \
 	static struct flow flow; \
