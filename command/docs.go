@@ -20,7 +20,7 @@ func newDocsCommand() *cobra.Command {
 		Use:   "docs [PAGE[#SECTION]]",
 		Short: "Print a page of the documentation, or find words in it",
 		Long: `List the pages of the documentation, print one of them or one section, or
-find the sections in which all of some words occur. The pages are part of the
+find the sections that contain all given words. The pages are part of the
 program and describe this version.`,
 		Example: `  pausenet docs
   pausenet docs headroom

@@ -23,8 +23,8 @@ func newShellCommand() *cobra.Command {
 		Long: `Open a shell of a live fabric that runs in the background (up --detach) or in
 another terminal. exit leaves the fabric up; down ends it.
 
-If standard input is not a terminal, the shell runs its lines, all of them,
-and the exit code is 1 if any fails.`,
+If standard input is not a terminal, the shell runs all its lines, and the exit
+code is 1 if any fails.`,
 		Example: `  sudo pausenet up leafspine --name lab --detach
   sudo pausenet shell lab
   echo pingall | sudo pausenet shell lab`,

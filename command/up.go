@@ -64,8 +64,8 @@ topology's file can give nodes files, images and start-up commands
 (docs/topologies.md); it may also be containerlab's, FILE.clab.yml. The fabric
 ends with the shell.
 
-If standard input is not a terminal, the shell runs its lines, all of them,
-and the exit code is 1 if any fails.
+If standard input is not a terminal, the shell runs all its lines, and the exit
+code is 1 if any fails.
 
 Without root, up creates a user namespace for the fabric, whose switches then
 run in this process (--plane wasm).

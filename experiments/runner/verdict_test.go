@@ -257,7 +257,7 @@ duration: 2ms
 func TestUnused(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
-		reacted = "the congestion control did not react: no flow changed its rate or window: no packet was marked"
+		reacted = "the congestion control did not react: no flow changed its rate or window, because no packet was marked"
 		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port buffered more than "
 	)
 	for _, c := range []struct {
@@ -269,14 +269,14 @@ func TestUnused(t *testing.T) {
 		{"incast", "swift", nil, measure.Pass, nil, []string{noPFC}},
 		{"incast", "swift", []string{"expect_unused=[pfc]"}, measure.Pass, nil, nil},
 		{"incast", "nscc", []string{"expect_unused=[pfc]"}, measure.Pass, nil, []string{
-			"did not react: no flow changed its rate or window: where queues delay packets by less than cc.nscc.target_delay, " +
-				"marks slow no flow down",
+			"did not react: no flow changed its rate or window, because marks slow no flow down " +
+				"while queues delay packets by less than cc.nscc.target_delay",
 		}},
 		{
 			"incast", "nscc",
 			[]string{"expect_unused=[pfc]", "switch.pfc.xoff=10KB"},
 			measure.Warn,
-			[]string{"cc.nscc.target_delay, marks slow no flow down"},
+			[]string{"because marks slow no flow down while queues delay packets by less than cc.nscc.target_delay"},
 			nil,
 		},
 		{
@@ -325,7 +325,7 @@ func TestUnused(t *testing.T) {
 			"incast", "dcqcn",
 			[]string{"switch.ecn.mode=off"},
 			measure.Warn,
-			[]string{"no flow changed its rate or window: ECN is off"},
+			[]string{"no flow changed its rate or window, because ECN is off"},
 			nil,
 		},
 		{"line-rate", "none", nil, measure.Pass, nil, nil},
@@ -416,5 +416,5 @@ func TestNothingToReactTo(t *testing.T) {
 		[]string{"nothing was congested: no PAUSE, no marks, no drops"})
 	says(t, verdictOf(t, alone, "dcqcn", "flows.+={from: h1, to: h2, size: 100KB}", "switch.pfc.xoff=10KB",
 		"switch.ecn.mode=off").Verdict, measure.Warn,
-		[]string{"the congestion control did not react: no flow changed its rate or window: ECN is off"}, nil)
+		[]string{"the congestion control did not react: no flow changed its rate or window, because ECN is off"}, nil)
 }

@@ -110,13 +110,13 @@ func (r *runner) judgeController(v *measure.Verdict, sum *measure.Summary) {
 		why := ""
 		switch {
 		case byECN && !marked:
-			why = ": no packet was marked"
+			why = ", because no packet was marked"
 		case needs.ECN && !byECN:
-			why = ": ECN is off"
+			why = ", because ECN is off"
 		}
 		target := r.delayTarget()
 		if marked && target != "" {
-			why = fmt.Sprintf(": where queues delay packets by less than %s, marks slow no flow down", target)
+			why = fmt.Sprintf(", because marks slow no flow down while queues delay packets by less than %s", target)
 		}
 		text := fmt.Sprintf("the congestion control did not react: no flow changed its rate or window%s", why)
 		switch {
