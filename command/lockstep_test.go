@@ -11,9 +11,9 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestLockstepClock checks that programs in lock step sleep for virtual time and read it: however busy the machine is,
-// the time between two programs is what a third one slept, to the nanosecond.
-func TestLockstepClock(t *testing.T) {
+// inLockstep runs a program on a host of a fabric in lock step, and returns what it printed.
+func inLockstep(t *testing.T, command ...string) (string, error) {
+	t.Helper()
 	testenv.NeedRoot(t)
 	libraries, err := filepath.Abs("../bin/verbs")
 	if err != nil {
@@ -38,10 +38,34 @@ func TestLockstepClock(t *testing.T) {
 	if err := os.WriteFile(own, body, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(own, "exec", "--up", "small", "--clock", "lockstep", "h1", "sh", "-c",
+	out, err := exec.Command(own, append([]string{"exec", "--up", "small", "--clock", "lockstep", "h1"}, command...)...).Output()
+	return string(out), err
+}
+
+// TestLockstepClock checks that programs in lock step sleep for virtual time and read it: however busy the machine is,
+// the time between two programs is what a third one slept, to the nanosecond.
+func TestLockstepClock(t *testing.T) {
+	t.Parallel()
+	out, err := inLockstep(t, "sh", "-c",
 		"a=$(date +%s%N); sleep 0.0005; b=$(date +%s%N); sleep 0.0007; c=$(date +%s%N); echo $((b-a)) $((c-b))")
-	out, err := cmd.Output()
-	if err != nil || string(out) != "500000 700000\n" {
+	if err != nil || out != "500000 700000\n" {
 		t.Errorf("got %q, %v, want the times slept", out, err)
+	}
+}
+
+// TestLockstepCalls runs test/verbs/clock.c, which waits by each call that the clock's library has.
+func TestLockstepCalls(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "clock")
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("this test needs gcc")
+	}
+	compile := exec.Command(gcc, "-Wall", "-Wextra", "-Werror", "-o", file, "../test/verbs/clock.c", "-lpthread")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := inLockstep(t, file); err != nil || out != "" {
+		t.Errorf("%v: calls that took another time:\n%s", err, out)
 	}
 }

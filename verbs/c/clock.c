@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
@@ -137,14 +140,19 @@ static uint64_t now(void)
 	return n > mine.local ? n : mine.local;
 }
 
-/* sleep_until waits until a virtual time, or until the fabric wakes the thread earlier. The result is an errno. */
+/* sleep_until waits until a virtual time, or until the fabric wakes the thread earlier. The result is an errno. It polls, as a read
+ * would go on after a signal's handler.
+ */
 static int sleep_until(uint64_t t)
 {
 	struct clock_slot *s = slot();
+	struct pollfd event = {.fd = mine.event, .events = POLLIN};
 	while (fabric_now() < t) {
 		uint64_t n;
 		__atomic_store_n(&s->deadline, t, __ATOMIC_SEQ_CST);
-		long got = syscall(SYS_read, mine.event, &n, sizeof(n));
+		long got = syscall(SYS_ppoll, &event, 1, NULL, NULL, _NSIG / 8);
+		if (got > 0)
+			syscall(SYS_read, mine.event, &n, sizeof(n));
 		uint64_t left = __atomic_exchange_n(&s->deadline, 0, __ATOMIC_SEQ_CST);
 		if (got < 0)
 			return errno;
@@ -241,6 +249,11 @@ static uint64_t span(const struct timespec *t)
 							       : t->tv_sec) *
 		       SECOND +
 	       (uint64_t)t->tv_nsec;
+}
+
+static uint64_t nanoseconds(const struct timeval *t)
+{
+	return span(&(struct timespec){t->tv_sec, t->tv_usec * 1000});
 }
 
 EXPORT int clock_gettime(clockid_t id, struct timespec *t)
@@ -463,6 +476,257 @@ EXPORT int sem_timedwait(sem_t *s, const struct timespec *until)
 	return sem_clockwait(s, CLOCK_REALTIME, until);
 }
 
+/* Receiving. */
+
+static bool time_limits; /* the program has set SO_RCVTIMEO of a socket */
+
+EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+{
+	time_limits |= level == SOL_SOCKET && name == SO_RCVTIMEO;
+	return (int)syscall(SYS_setsockopt, fd, level, name, value, length);
+}
+
+/* await waits for data for the SO_RCVTIMEO of a socket. It returns false, with errno, if none comes. */
+static bool await(int fd, int flags)
+{
+	struct timeval limit = {0};
+	socklen_t length = sizeof(limit);
+	int before = errno;
+	if (!time_limits || flags & (MSG_DONTWAIT | MSG_ERRQUEUE) || !joined() || getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &length) < 0 ||
+	    (!limit.tv_sec && !limit.tv_usec) || fcntl(fd, F_GETFL) & O_NONBLOCK) {
+		errno = before;
+		return true;
+	}
+	int found = poll_for(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, nanoseconds(&limit), NULL);
+	errno = found == 0 ? EAGAIN : found < 0 ? errno
+						: before;
+	return found > 0;
+}
+
+/* stamp replaces the machine's time at which a packet came. A thread that waits for it runs at that virtual time. */
+static void stamp(struct msghdr *m)
+{
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+		struct timespec t = timespec_of(fabric_now() + page->epoch);
+		struct timeval rounded = {.tv_sec = t.tv_sec, .tv_usec = t.tv_nsec / 1000};
+		if (h->cmsg_level != SOL_SOCKET)
+			continue;
+		if (h->cmsg_type == SO_TIMESTAMP)
+			memcpy(CMSG_DATA(h), &rounded, sizeof(rounded));
+		else if (h->cmsg_type == SO_TIMESTAMPNS || h->cmsg_type == SO_TIMESTAMPING)
+			memcpy(CMSG_DATA(h), &t, sizeof(t));
+	}
+}
+
+EXPORT ssize_t recv(int fd, void *data, size_t count, int flags)
+{
+	return await(fd, flags) ? syscall(SYS_recvfrom, fd, data, count, flags, NULL, NULL) : -1;
+}
+
+EXPORT ssize_t recvfrom(int fd, void *restrict data, size_t count, int flags, struct sockaddr *restrict from, socklen_t *restrict length)
+{
+	return await(fd, flags) ? syscall(SYS_recvfrom, fd, data, count, flags, from, length) : -1;
+}
+
+EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	ssize_t n = await(fd, flags) ? syscall(SYS_recvmsg, fd, m, flags) : -1;
+	if (n >= 0 && m->msg_controllen > 0 && joined())
+		stamp(m);
+	return n;
+}
+
+EXPORT ssize_t read(int fd, void *data, size_t count)
+{
+	return await(fd, 0) ? syscall(SYS_read, fd, data, count) : -1;
+}
+
+/* Timers: alarm, setitimer(ITIMER_REAL) and timerfd. A thread of the library waits for them. */
+
+struct timer {
+	uint64_t at, interval; /* virtual times; 0: not armed; once */
+	uint64_t from;         /* offset of the timer's clock */
+	int fd, own;           /* an eventfd, the program's and the library's; -1: SIGALRM */
+};
+
+static struct {
+	pthread_mutex_t mutex;
+	struct timer *all;
+	int count, event; /* event wakes the thread; -1: there is none yet */
+	bool started;
+} timers = {.mutex = PTHREAD_MUTEX_INITIALIZER, .event = -1};
+
+/* lock_timers blocks signals, too: a handler may set the next alarm. */
+static void lock_timers(sigset_t *before)
+{
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+	pthread_mutex_lock(&timers.mutex);
+}
+
+static void unlock_timers(const sigset_t *before)
+{
+	pthread_mutex_unlock(&timers.mutex);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static void expire(struct timer *t)
+{
+	uint64_t times = t->interval ? (fabric_now() - t->at) / t->interval + 1 : 1;
+	t->at = t->interval ? t->at + times * t->interval : 0;
+	if (t->fd < 0)
+		kill(getpid(), SIGALRM);
+	else if (syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, t->fd, t->own) > 0)
+		t->at = 0; /* the program has closed it */
+	else
+		syscall(SYS_write, t->own, &times, sizeof(times));
+}
+
+static void *keep_timers(void *none)
+{
+	uint64_t n;
+	sigset_t before;
+	while (joined()) {
+		uint64_t first = 0;
+		lock_timers(&before);
+		timers.event = mine.event;
+		for (struct timer *t = timers.all; t < timers.all + timers.count; t++) {
+			if (t->at && t->at <= fabric_now())
+				expire(t);
+			if (t->at && (!first || t->at < first))
+				first = t->at;
+		}
+		unlock_timers(&before);
+		__atomic_store_n(&slot()->deadline, first, __ATOMIC_SEQ_CST);
+		syscall(SYS_read, mine.event, &n, sizeof(n));
+		__atomic_store_n(&slot()->deadline, 0, __ATOMIC_SEQ_CST);
+	}
+	return none;
+}
+
+/* timer_of returns the timer of a descriptor. With the timers locked. */
+static struct timer *timer_of(int fd)
+{
+	for (int i = 0; i < timers.count; i++)
+		if (timers.all[i].fd == fd)
+			return &timers.all[i];
+	return NULL;
+}
+
+/* add_timer returns a new timer, NULL without memory. With the timers locked. */
+static struct timer *add_timer(int fd, int own, uint64_t from)
+{
+	struct timer *t = timer_of(fd), *all;
+	if (t) { /* of a descriptor that the program has closed */
+		close(t->own);
+	} else {
+		all = realloc(timers.all, (size_t)(timers.count + 1) * sizeof(*all));
+		if (!all)
+			return NULL;
+		timers.all = all;
+		t = &all[timers.count++];
+	}
+	*t = (struct timer){.fd = fd, .own = own, .from = from};
+	return t;
+}
+
+/* arm sets a timer, and returns what was set before. With the timers locked. */
+static struct itimerspec arm(struct timer *t, const struct itimerspec *set, bool absolute)
+{
+	pthread_t thread;
+	struct itimerspec before = {timespec_of(t->interval), timespec_of(t->at > now() ? t->at - now() : t->at > 0)};
+	if (!set)
+		return before;
+	uint64_t value = span(&set->it_value);
+	t->interval = span(&set->it_interval);
+	t->at = !value ? 0 : !absolute ? now() + value
+		     : value > t->from ? value - t->from
+				       : 1;
+	if (timers.event >= 0)
+		syscall(SYS_write, timers.event, &(uint64_t){1}, sizeof(uint64_t));
+	if (!timers.started && pthread_create(&thread, NULL, keep_timers, NULL) == 0) {
+		timers.started = true;
+		pthread_detach(thread);
+	}
+	return before;
+}
+
+EXPORT int timerfd_create(int id, int flags)
+{
+	sigset_t before;
+	if (!is_virtual(id))
+		return (int)syscall(SYS_timerfd_create, id, flags);
+	int fd = eventfd(0, flags & (TFD_CLOEXEC | TFD_NONBLOCK)), own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0)
+		return fd;
+	lock_timers(&before);
+	bool added = add_timer(fd, own, offset_of(id));
+	unlock_timers(&before);
+	if (!added) {
+		close(fd);
+		close(own);
+		return errno = ENOMEM, -1;
+	}
+	return fd;
+}
+
+EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *set, struct itimerspec *old)
+{
+	uint64_t n;
+	sigset_t before;
+	lock_timers(&before);
+	struct timer *t = timer_of(fd);
+	if (t) {
+		struct pollfd one = {.fd = t->own, .events = POLLIN};
+		if (set && syscall(SYS_ppoll, &one, 1, &(struct timespec){0}, NULL, _NSIG / 8) > 0)
+			syscall(SYS_read, t->own, &n, sizeof(n)); /* it has not expired since it is set */
+		struct itimerspec was = arm(t, set, flags & TFD_TIMER_ABSTIME);
+		if (old)
+			*old = was;
+	}
+	unlock_timers(&before);
+	return t ? 0 : (int)(set ? syscall(SYS_timerfd_settime, fd, flags, set, old) : syscall(SYS_timerfd_gettime, fd, old));
+}
+
+EXPORT int timerfd_gettime(int fd, struct itimerspec *t)
+{
+	return timerfd_settime(fd, 0, NULL, t);
+}
+
+EXPORT int setitimer(__itimer_which_t which, const struct itimerval *restrict set, struct itimerval *restrict old)
+{
+	sigset_t before;
+	if (which != ITIMER_REAL || !joined())
+		return (int)(set ? syscall(SYS_setitimer, which, set, old) : syscall(SYS_getitimer, which, old));
+	struct itimerspec wanted = {0}, was = {0};
+	if (set)
+		wanted = (struct itimerspec){timespec_of(nanoseconds(&set->it_interval)), timespec_of(nanoseconds(&set->it_value))};
+	lock_timers(&before);
+	struct timer *t = timer_of(-1);
+	t = t ? t : add_timer(-1, -1, 0);
+	if (t)
+		was = arm(t, set ? &wanted : NULL, false);
+	unlock_timers(&before);
+	if (!t)
+		return errno = ENOMEM, -1;
+	if (old)
+		*old = (struct itimerval){{was.it_interval.tv_sec, was.it_interval.tv_nsec / 1000}, {was.it_value.tv_sec, was.it_value.tv_nsec / 1000}};
+	return 0;
+}
+
+EXPORT int getitimer(__itimer_which_t which, struct itimerval *t)
+{
+	return setitimer(which, NULL, t);
+}
+
+EXPORT unsigned int alarm(unsigned int seconds)
+{
+	struct itimerval t = {.it_value = {.tv_sec = seconds}}, before = {0};
+	setitimer(ITIMER_REAL, &t, &before);
+	return (unsigned int)before.it_value.tv_sec + (before.it_value.tv_usec > 0);
+}
+
 /* What a thread sends, it sends at its own time. */
 
 static void sends(void)
@@ -557,9 +821,15 @@ EXPORT int sigaction(int number, const struct sigaction *set, struct sigaction *
 	return next_sigaction(number, set, before);
 }
 
+/* forked makes a child join by itself. Its timers are its parent's, but it has no alarm. */
 static void forked(void)
 {
 	leave(NULL);
+	timers.event = -1;
+	timers.started = false;
+	pthread_mutex_init(&timers.mutex, NULL);
+	for (int i = 0; i < timers.count; i++)
+		timers.all[i].at = 0;
 }
 
 /* Traps the counter of programs that are linked with libibverbs. Other programs keep it: what they start, perhaps without this library,
