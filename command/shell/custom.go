@@ -212,5 +212,5 @@ var elsewhere = map[string]string{
 	"dpctl": "switches here do not use OpenFlow: dump and top show them, set changes them",
 }
 
-const pythonHint = "the shell does not run Python; in Python, use pausenet.up() (docs/python.md) with " +
-	"net[\"h1\"].cmd(\"ping -c1 h2\") and net.shell(LINE)"
+const pythonHint = "the shell does not run Python; in a program of Python, pausenet.up() returns a fabric, with " +
+	"net[\"h1\"].cmd(\"ping -c1 h2\") and net.shell(LINE); pausenet.mininet has Mininet's Topo (docs/mininet.md)"

@@ -49,7 +49,7 @@ func TestHabits(t *testing.T) {
 		{"link leaf0 spine0 normal", "", ""},
 		{"ping h0 h5", `0% dropped`, ""},
 		{"xterm h0 h99", "", `no node "h99"`},
-		{"py 1+1", "", `unknown command "py": .*pausenet.up\(\)`},
+		{"py 1+1", "", `unknown command "py": .*pausenet.up\(\).*pausenet.mininet`},
 		{"capture leaf0", "", `unknown command "capture": use sudo pausenet capture`},
 		{"ls -l", "", `unknown command or node "ls": to run a program, use h0 ls on a node, or sh ls outside of the fabric`},
 		{"help px", `pausenet.up\(\)`, ""},

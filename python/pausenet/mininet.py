@@ -132,7 +132,25 @@ class TreeTopo(Topo):
         return switch
 
 
-_TOPOS: Dict[str, Callable[..., Topo]] = {"minimal": SingleSwitchTopo, "single": SingleSwitchTopo, "linear": LinearTopo, "tree": TreeTopo}
+class TorusTopo(Topo):
+    """x by y switches, each linked to the next in its row and in its column, also from the last to the first, with a host each."""
+
+    def build(self, x: int, y: int) -> None:
+        """Add them."""
+        if min(x, y) < 3:
+            raise Error(f"--topo torus,{x},{y}: a torus needs at least 3 by 3 switches", _command.USAGE)
+        places = [(i, j) for i in range(x) for j in range(y)]
+        names = {at: f"{at[0] + 1}x{at[1] + 1}" for at in places}
+        for name in names.values():
+            self.addLink(self.addHost("h" + name), self.addSwitch("s" + name))
+        for i, j in places:
+            for after in (i, (j + 1) % y), ((i + 1) % x, j):
+                self.addLink("s" + names[i, j], "s" + names[after])
+
+
+_TOPOS: Dict[str, Callable[..., Topo]] = {
+    "minimal": SingleSwitchTopo, "single": SingleSwitchTopo, "linear": LinearTopo, "tree": TreeTopo, "torus": TorusTopo,
+}
 
 #: Lines of the shell for each test.
 _TESTS = {
@@ -164,7 +182,7 @@ def _parameters(words: str) -> Tuple[str, List[Any], Dict[str, Any]]:
 def custom(files: str) -> Dict[str, Callable[..., Topo]]:
     """Return the dictionary topos of files of Python, separated by commas. Their imports of mininet.topo are served from here."""
     here = types.ModuleType("mininet.topo")
-    here.__dict__.update(Topo=Topo, SingleSwitchTopo=SingleSwitchTopo, LinearTopo=LinearTopo, TreeTopo=TreeTopo)
+    here.__dict__.update(Topo=Topo, SingleSwitchTopo=SingleSwitchTopo, LinearTopo=LinearTopo, TreeTopo=TreeTopo, TorusTopo=TorusTopo)
     package = types.ModuleType("mininet")
     package.__dict__.update(__path__=[], topo=here, topolib=here)
     sys.modules.update({"mininet": package, "mininet.topo": here, "mininet.topolib": here})
@@ -205,7 +223,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                                      description="Bring up a live fabric by the options of Mininet's mn.",
                                      epilog="Other options are those of pausenet up.")
     parser.add_argument("--topo", default="minimal", metavar="NAME[,PARAMETER...]",
-                        help="minimal, single,K, linear,K[,N], tree,DEPTH,FANOUT, or one of --custom")
+                        help="minimal, single,K, linear,K[,N], tree,DEPTH,FANOUT, torus,X,Y, or one of --custom")
     parser.add_argument("--custom", metavar="FILE,...", help="files of Python that define topos")
     parser.add_argument("--test", "-t", choices=sorted(_TESTS), help="run a test in place of the shell")
     parser.add_argument("--link", metavar="tc,bw=MBPS,delay=TIME", help="rate and delay of all links")

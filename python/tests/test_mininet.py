@@ -34,7 +34,7 @@ def summary(topo, tmp_path):
 
 @pytest.mark.parametrize("words, counts", [  # mn --topo WORDS has these
     ("minimal", [2, 1, 2]), ("single,3", [3, 1, 3]), ("linear,4", [4, 4, 7]), ("linear,k=3,n=2", [6, 3, 8]), ("tree,2,2", [4, 3, 6]),
-    ("tree,depth=1,fanout=5", [5, 1, 5]),
+    ("tree,depth=1,fanout=5", [5, 1, 5]), ("torus,3,3", [9, 9, 27]), ("torus,x=3,y=4", [12, 12, 36]),
 ])
 def test_built_in_topologies(words, counts, tmp_path):
     assert summary(mininet.make(words, mininet._TOPOS), tmp_path) == counts
@@ -52,7 +52,9 @@ def test_custom_file(tmp_path):
 
 
 @pytest.mark.parametrize("words, says", [
-    (["--topo", "torus,3,3"], "--topo torus: expected one of minimal, single, linear, tree"),
+    (["--topo", "ring,3"], "--topo ring: expected one of minimal, single, linear, tree, torus"),
+    (["--topo", "torus,2,3"], "--topo torus,2,3: a torus needs at least 3 by 3 switches"),
+    (["--topo", "torus,3"], "--topo torus,3: wrong parameters"),
     (["--topo", "linear,a"], "--topo linear,a: wrong parameters"),
     (["--controller", "remote,ip=127.0.0.1"], "do not use OpenFlow"),
     (["--custom", "nowhere.py"], "nowhere.py: No such file"),
