@@ -100,6 +100,7 @@ func (l *Driver) turn() error {
 	s.steps++
 	var err error
 	if thread < 0 {
+		s.programs.Publish(at, at) // a program that the event wakes may run before the step ends
 		err = e.Step(at)
 		l.reached(max(at, e.Now()))
 		s.programs.Publish(e.Now(), e.Next())

@@ -56,7 +56,7 @@ func (p *fakePrograms) Wake(thread int, now, event vtime.Time) {
 func (p *fakePrograms) Publish(now, _ vtime.Time) { p.published = now }
 
 // TestLockstep checks that virtual time stands still while a program runs, and that threads and events alternate in
-// the order of their times.
+// the order of their times. A program that an event wakes must see that event's time.
 func TestLockstep(t *testing.T) {
 	const us = vtime.Microsecond
 	p := &fakePrograms{running: 1 << 62, done: make(chan struct{}), ran: map[vtime.Time]int{}}
@@ -73,7 +73,9 @@ func TestLockstep(t *testing.T) {
 	do(func() {
 		p.deadlines = []vtime.Time{9 * us, 3 * us, 5 * us}
 		for _, at := range []vtime.Time{4 * us, 5 * us} {
-			f.Engine().Call(at, func(vtime.Time) { p.log = append(p.log, fmt.Sprintf("event at %v", at)) })
+			f.Engine().Call(at, func(vtime.Time) {
+				p.log = append(p.log, fmt.Sprintf("event at %v, programs' clock %v", at, p.published))
+			})
 		}
 	})
 	for range 50 {
@@ -87,7 +89,8 @@ func TestLockstep(t *testing.T) {
 	<-p.done
 	do(func() {
 		want := []string{
-			"thread 1 at 3us, next event 4us", "event at 4us", "thread 2 at 5us, next event 5us", "event at 5us",
+			"thread 1 at 3us, next event 4us", "event at 4us, programs' clock 4us",
+			"thread 2 at 5us, next event 5us", "event at 5us, programs' clock 5us",
 			"thread 0 at 9us, next event never",
 		}
 		if !slices.Equal(p.log, want) {
