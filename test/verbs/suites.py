@@ -97,13 +97,13 @@ def meet(serve, connect, want=None, wait=0.15, endless=False):
     return Row(" ".join(connect), passed, "" if passed else reason(out, served))
 
 
-def perftest():
-    """perftest's programs, by operation, service and option."""
-    of = {"read": ["RC", "UC", "XRC"], "atomic": ["RC"], "write": ["RC", "UC", "XRC"], "send": ["RC", "UC", "UD", "XRC"]}
+def perftest(only=""):
+    """perftest's programs, or only one, by operation, service and option."""
+    of = {"read": ["RC", "XRC"], "atomic": ["RC"], "write": ["RC", "UC", "XRC"], "send": ["RC", "UC", "UD", "XRC"]}
     for operation in "write", "read", "send", "atomic":
         for kind in "bw", "lat":
             program = f"ib_{operation}_{kind}"
-            for service in of[operation]:
+            for service in of[operation] if only in ("", program) else []:
                 options = [[], ["-R"], ["-x", "1"], ["-S", "3"], ["-S", "4"]]
                 if service == "RC" or service == "UD":
                     options += [["-e"], ["-s", "1024"], ["-u", "16", "-n", "50"]] if operation != "atomic" else [["-e"]]
@@ -177,11 +177,11 @@ def rdmacm():
 
 
 def fio():
-    """fio's engine, by its verbs. The job that reads is the server, whatever its peer's verb."""
-    for verb in "write", "read", "send", "recv":
+    """fio's engine, by its clients' verbs. The job that reads is the server, whatever its peer's verb. fio wants it at least as deep."""
+    for verb in "write", "read", "send":
         port = str(next(ports))
         common = ["--ioengine=rdma", f"--port={port}", "--bs=16k", "--size=256k"]
-        serve = ["fio", "--name=serve", "--rw=read"] + common
+        serve = ["fio", "--name=serve", "--rw=read", "--iodepth=16"] + common
         connect = ["fio", "--name=connect", "--rw=write", "--iodepth=4"] + common + [f"--hostname={ADDRESS}", f"--verb={verb}"]
         whole = 'out=$("$@"); echo "$out"; case $out in *io=256KiB*) ;; *) echo "connection refused"; exit 1 ;; esac'
         row = meet(serve, ["sh", "-c", whole, "-"] + connect, wait=1)
@@ -251,16 +251,31 @@ def fabtests():
             yield one(provider, test)
 
 
-def imb():
-    """Intel's MPI benchmarks on Open MPI over UCX, with two ranks on two hosts and checked data where a benchmark checks it."""
+def mpi(program, *words):
+    """Runs a program of MPI with two ranks on two hosts, by Open MPI over UCX."""
     agent = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi", "agent")
     mpirun = ["mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", agent, "--mca", "pml", "ucx", "--mca", "osc", "ucx", "--mca", "mpi_yield_when_idle", "1",
-              "-x", "UCX_TLS=rc_v,self", "-x", "UCX_NET_DEVICES=pausenet0:1", "-host", ",".join([CLIENT, SERVER]), shutil.which("IMB-MPI1")]
+              "-x", "UCX_TLS=rc_v,self", "-x", "UCX_NET_DEVICES=pausenet0:1", "-host", ",".join([CLIENT, SERVER]), shutil.which(program)]
+    return finish(start(CLIENT, mpirun + list(words)), 180)
+
+
+def imb():
+    """Intel's MPI benchmarks, with checked data where a benchmark checks it."""
     for test in ("PingPong", "PingPing", "Sendrecv", "Exchange", "Uniband", "Biband", "Bcast", "Allreduce", "Reduce", "Reduce_local", "Reduce_scatter",
                  "Reduce_scatter_block", "Allgather", "Allgatherv", "Scatter", "Scatterv", "Gather", "Gatherv", "Alltoall", "Alltoallv", "Barrier"):
-        out, code = finish(start(CLIENT, mpirun + [test, "-iter", "5", "-msglog", "0:14"]), 180)
+        out, code = mpi("IMB-MPI1", test, "-iter", "5", "-msglog", "0:14")
         passed = code == 0 and "All processes entering MPI_Finalize" in out
         yield Row(test, passed, "" if passed else reason(out))
+
+
+def osu():
+    """OSU's micro-benchmarks: each must print a row of its last message size. Those without sizes must end well."""
+    folder = os.path.dirname(shutil.which("osu_latency"))
+    for program in sorted(os.path.basename(p) for p in glob.glob(folder + "/osu_*")):
+        sized = not re.search("barrier|hello|init|cas_latency|fop_latency", program)
+        out, code = mpi(program, "-i", "5", "-x", "1", *(["-m", "4:16384"] if sized else []))
+        passed = code == 0 and (not sized or re.search(r"^16384 +[\d.]+", out, re.M) is not None)
+        yield Row(program, passed, "" if passed else reason(out))
 
 
 def valkey():
@@ -326,6 +341,7 @@ SUITES = {  # the package of each, and a file of it
     "ucx": (ucx, "ucx-utils", "/usr/bin/ucx_perftest"),
     "fabtests": (fabtests, "libfabric's fabtests on PATH", "fi_rdm_pingpong"),
     "imb": (imb, "openmpi-bin, and IMB-MPI1 of Intel's MPI benchmarks on PATH", "IMB-MPI1"),
+    "osu": (osu, "openmpi-bin, and OSU's micro-benchmarks (mpi/*) on PATH", "osu_latency"),
     "valkey": (valkey, "valkey-server, valkey-rdma.so and rdma-test of valkey's sources on PATH", "valkey-server"),
 }
 
@@ -338,17 +354,18 @@ def outcome(row):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suites", metavar="SUITE", nargs="*", help=f"of {', '.join(SUITES)} (default: all)")
+    parser.add_argument("suites", metavar="SUITE", nargs="*", help=f"of {', '.join(SUITES)} (default: all), or perftest=PROGRAM")
     parser.add_argument("-v", action="store_true", help="print each row")
     options = parser.parse_args()
     failed = False
     for name in options.suites or SUITES:
+        name, *only = name.split("=")
         run, package, file = SUITES[name]
         if not shutil.which(file) and not os.path.exists(file):
             print(f"{name}: needs {package}")
             continue
         counts, reasons, began = collections.Counter(), collections.defaultdict(list), time.monotonic()
-        for row in run():
+        for row in run(*only):
             counts[outcome(row)] += 1
             failed = failed or outcome(row) == "failed"
             if not row.passed:
