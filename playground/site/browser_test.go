@@ -31,7 +31,7 @@ var served = sync.OnceValues(func() (*httptest.Server, error) {
 var folder string
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := browser.Main{M: m}.Run()
 	if folder != "" {
 		_ = os.RemoveAll(folder)
 	}
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // tab represents a browser's tab with the playground.
 type tab struct{ *browser.Tab }
 
-// open opens the playground in a browser of its own, with something behind its address.
+// open opens the playground in a window of its own, with something behind its address.
 func open(t *testing.T, behind string) *tab {
 	t.Helper()
 	browser.Need(t)

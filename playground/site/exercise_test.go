@@ -169,12 +169,13 @@ func TestExerciseController(t *testing.T) {
 	}
 }
 
-// TestUploads checks that pictures and locked predictions are submitted, survive a reload, and are graded as outside of
-// the browser.
+// TestUploads checks that the page shows the texts of exercises; that pictures and locked predictions are submitted,
+// survive a reload, and are graded as outside of the browser.
 func TestUploads(t *testing.T) {
 	h := submission(t, "figure", true)
 	b := open(t, "#exercise=figure")
 	b.says("Ready to check figure")
+	b.texts()
 	b.Do(chromedp.Click(chromedp.ID("lock")))
 	b.says("Nothing was locked: submission/answers.yaml has no peak")
 	for file, text := range h.Files {
@@ -211,10 +212,9 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// TestTexts checks that the texts of all exercises are shown without signs of Markdown.
-func TestTexts(t *testing.T) {
-	b := open(t, "#exercise=figure")
-	b.says("Ready to check figure")
+// texts checks that the texts of all exercises are shown without signs of Markdown.
+func (b *tab) texts() {
+	b.Helper()
 	b.Value(`(async () => {
 		const [{ markdown }, all] = [await import("./markdown.js"), await (await fetch("examples.json")).json()];
 		const left = all.exercises.flatMap((e) => markdown(e.text).filter((p) => p.tagName !== "PRE" &&
@@ -223,9 +223,9 @@ func TestTexts(t *testing.T) {
 	})()`)
 	b.Wait("typeof window.texts === 'string'")
 	if left := b.Value("window.texts"); left != "" {
-		t.Error(left)
+		b.Error(left)
 	}
 	if got := b.Text("#panel-task pre"); !strings.HasPrefix(got, "h0  ---- long, from 0 on, without end ----\\\nh1") {
-		t.Errorf("the drawing: %s", got)
+		b.Errorf("the drawing: %s", got)
 	}
 }

@@ -28,10 +28,8 @@ func (b *tab) completes(editor, text, want string) {
 	b.Wait(inEditor(editor, ".cm-tooltip-autocomplete li") + "?.textContent.startsWith('" + want + "')")
 }
 
-// TestHelp checks that keys, values and a controller's attributes are completed and explained.
-func TestHelp(t *testing.T) {
-	b := open(t, "#scenario=incast")
-	b.says("Ready")
+// checkHelp checks that keys, values and a controller's attributes are completed and explained.
+func checkHelp(t *testing.T, b *tab) {
 	b.completes("scenario", "switch:\n  pfc:\n    xof", "xoff")
 	b.Wait(inEditor("scenario", ".cm-completionInfo") + "?.textContent.startsWith('PAUSE is sent when')")
 	// The editor takes no key for a choice in the first 75 ms.
@@ -76,11 +74,9 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestVary checks that the slider changes a number, runs the scenario again, and compares what each value gave; and that
+// checkVary checks that the slider changes a number, runs the scenario again, and compares what each value gave; and that
 // a change by it can be undone.
-func TestVary(t *testing.T) {
-	b := open(t, "#scenario=incast")
-	b.says("Ready")
+func checkVary(t *testing.T, b *tab) {
 	b.run()
 	b.says("Checks ok")
 	b.Wait("document.querySelectorAll('#vary-what option').length > 2")
@@ -107,10 +103,8 @@ func TestVary(t *testing.T) {
 	b.Wait("document.querySelectorAll('#varied tbody tr').length === 0 && document.querySelector('#vary').disabled")
 }
 
-// TestBest checks that the better controller of a row is marked, and none where they are equal.
-func TestBest(t *testing.T) {
-	b := open(t, "#scenario=incast")
-	b.says("Ready")
+// checkBest checks that the better controller of a row is marked, and none where they are equal.
+func checkBest(t *testing.T, b *tab) {
 	b.write("scenario", "topology: star\ncontrollers: [none, dcqcn]\n"+
 		"flows: [{from: h0..h3, to: h4, size: 1MB}]\nduration: 5ms\ndrain: true\n")
 	b.says("Ready to run scenario under none and dcqcn")
@@ -137,7 +131,7 @@ func TestBringsBack(t *testing.T) {
 	b.Wait("document.querySelector('#restore').hidden")
 	b.write("scenario", "name: mine\ntopology: star\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
 	b.says("Ready to run mine")
-	b.Value("(() => { const s = document.querySelector('#examples'); s.value = 'dcon-burst'; s.dispatchEvent(new Event('change')); })()")
+	b.choose("dcon-burst")
 	b.says("Ready to run dcon-burst")
 	b.Wait("!document.querySelector('#restore').hidden")
 	b.Do(chromedp.Click(chromedp.ID("restore")))

@@ -61,6 +61,38 @@ func (b *tab) run() {
 	b.Wait("document.querySelector('#stop').hidden")
 }
 
+// choose loads an example by its name.
+func (b *tab) choose(name string) {
+	b.Helper()
+	b.Value("(() => { const s = document.querySelector('#examples'); s.value = '" + name +
+		"'; s.dispatchEvent(new Event('change')); })()")
+}
+
+// TestOnePage makes checks one after the other in one page: to load the simulator costs more than each of them. None
+// depends on what an earlier one left: it writes the texts that it needs.
+func TestOnePage(t *testing.T) {
+	b := open(t, "#scenario=incast")
+	b.says("Ready")
+	for _, c := range []struct {
+		name  string
+		check func(*testing.T, *tab)
+	}{
+		{"bug", checkBug},
+		{"vary", checkVary},
+		{"best", checkBest},
+		{"wraps", checkWraps},
+		{"mistakes", checkMistakes},
+		{"help", checkHelp},
+	} {
+		if !t.Run(c.name, func(t *testing.T) {
+			b.T = t
+			c.check(t, b)
+		}) {
+			return // the page is in no known state
+		}
+	}
+}
+
 // TestRuns checks that a built-in scenario, with the user's own controller beside it, has the same results as outside
 // of the browser. The report is shown and its script runs; the flows are those of flows.csv.
 func TestRuns(t *testing.T) {
@@ -90,10 +122,8 @@ func TestRuns(t *testing.T) {
 	b.InFrame("document.querySelector('h1')?.textContent === 'incast' && document.documentElement.classList.contains('live')")
 }
 
-// TestMistakes checks that mistakes are reported during typing, and marked at their position.
-func TestMistakes(t *testing.T) {
-	b := open(t, "#scenario=incast")
-	b.says("Ready")
+// checkMistakes checks that mistakes are reported during typing, and marked at their position.
+func checkMistakes(t *testing.T, b *tab) {
 	b.write("scenario", "topology: star\nhostz: 4\nflows: [{from: h0, to: h1, size: 1KB}]\nduration: 1ms\n")
 	b.Wait("document.querySelectorAll('#problems .error').length === 1")
 	if got := b.Text("#problems .error"); !strings.Contains(got, "2:1") ||
@@ -163,10 +193,8 @@ func TestStop(t *testing.T) {
 	b.says("Checks ok")
 }
 
-// TestBug checks that a call that panics is reported as a bug, and that the same program answers the next call.
-func TestBug(t *testing.T) {
-	b := open(t, "#scenario=incast")
-	b.says("Ready")
+// checkBug checks that a call that panics is reported as a bug, and that the same program answers the next call.
+func checkBug(t *testing.T, b *tab) {
 	b.Value(`(async () => {
 		const { Simulator } = await import("./simulator.js");
 		const s = new Simulator((words) => { window.died = words; });
@@ -327,10 +355,10 @@ func TestOffline(t *testing.T) {
 	b.InFrame("(document.querySelector('a[href=\"#plots\"]').click(), document.querySelector('#plots').matches(':target'))")
 }
 
-// TestWraps: long lines wrap.
-func TestWraps(t *testing.T) {
-	b := open(t, "#scenario=dcon-burst")
-	b.says("Ready")
+// checkWraps checks that long lines wrap.
+func checkWraps(_ *testing.T, b *tab) {
+	b.choose("dcon-burst")
+	b.says("Ready to run dcon-burst")
 	b.Wait("(() => { const s = document.querySelector('#scenario').shadowRoot.querySelector('.cm-scroller'); " +
 		"return s.clientWidth > 0 && s.scrollWidth === s.clientWidth; })()")
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(browser.Main{M: m}) }
 
 // timeout only prevents hanging.
 const timeout = testenv.Hung

@@ -17,6 +17,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
+func TestMain(m *testing.M) { os.Exit(browser.Main{M: m}.Run()) }
+
 // open opens a page in a browser, from a file, until its script has drawn the plots.
 func open(t *testing.T, page string, width int) *browser.Tab {
 	t.Helper()

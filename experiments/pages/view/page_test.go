@@ -23,6 +23,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv/browser"
 )
 
+func TestMain(m *testing.M) { os.Exit(browser.Main{M: m}.Run()) }
+
 const burst = `
 description: "An incast, and what it does to a flow that has nothing to do with it"
 topology:

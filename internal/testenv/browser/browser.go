@@ -12,31 +12,37 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-
-	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // Timeout limits each step, as a protection against hanging.
 const Timeout = 3 * time.Minute
 
 // Need skips a test where there is no browser, but fails it in CI.
-func Need(t *testing.T) (program string) {
+func Need(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
+	if program() != "" {
+		return
 	}
 	const why = "this test opens a page in a browser, and there is none: install chromium"
 	if os.Getenv("CI") != "" {
 		t.Fatal(why)
 	}
 	t.Skip(why)
+}
+
+// program returns the path of a browser; empty: there is none.
+func program() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
 	return ""
 }
 
@@ -50,33 +56,83 @@ type Tab struct {
 	bad    []string                     // forbidden events: errors and requests to other addresses
 }
 
-// Open opens a page below an address in a new browser, in a window of the given size. At the end of the test it fails
-// if the console has errors, or if the page requested other addresses.
+// shared starts the browser of this test binary, which all its tests share. Main ends it.
+var shared = sync.OnceValues(func() (context.Context, error) {
+	dir, err := os.MkdirTemp("/tmp", "pausenet") // short: the browser's own sockets are in it
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program()), chromedp.NoSandbox,
+		chromedp.WSURLReadTimeout(Timeout), chromedp.Flag("force-prefers-reduced-motion", true),
+		chromedp.Env("TMPDIR="+dir),
+		// A sandboxed frame stays in the page's process, where its document can be asked. The window's own popups, and
+		// processes for pages to come, cost as much time as the page.
+		chromedp.Flag("disable-features", "Translate,IsolateSandboxedIframes,WebUIOmniboxPopup,WebUIOmniboxAimPopup,"+
+			"WebUIOmniboxFullPopup,SpareRendererForSitePerProcess"))
+	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocated)
+	stop = func() {
+		cancel()
+		end()
+		_ = os.RemoveAll(dir)
+	}
+	return ctx, chromedp.Do(ctx)
+})
+
+var (
+	stop   = func() {} // ends the shared browser
+	within bool        // Main runs the tests
+)
+
+// Main runs the tests of a binary in TestMain, with the browser that they share.
+type Main struct{ *testing.M }
+
+// Run runs the tests, ends the browser and returns the exit code.
+func (m Main) Run() int {
+	within = true
+	defer func() { stop() }()
+	return m.M.Run()
+}
+
+// Open opens a page below an address in a window of the given size, with storage and cookies of its own, of the browser
+// that all tests share. At the end of the test it fails if the console has errors, or if the page requested other
+// addresses.
 func Open(t *testing.T, address, page string, width, height int) *Tab {
 	t.Helper()
-	program := Need(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*Timeout)
-	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
-		chromedp.WindowSize(width, height),
-		chromedp.WSURLReadTimeout(Timeout), chromedp.Flag("force-prefers-reduced-motion", true),
-		chromedp.Env("TMPDIR="+testenv.ShortDir(t)), // for the browser's own sockets
-		// A sandboxed frame stays in the page's process, where its document can be asked.
-		chromedp.Flag("disable-features", "Translate,IsolateSandboxedIframes"))
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	return open(ctx, t, address, page)
+	Need(t)
+	if !within {
+		t.Fatal("a test that opens a browser needs browser.Main in TestMain")
+	}
+	ctx, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(ctx, t, address, chromedp.WithNewBrowserContext())
+	window, err := chromedp.Call(b.ctx, browser.GetWindowForTarget, browser.GetWindowForTargetParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Call(b, browser.SetWindowBounds, browser.SetWindowBoundsParams{
+		WindowID: window.WindowID, Bounds: &browser.Bounds{Width: int64(width), Height: int64(height)},
+	})
+	b.Do(chromedp.Navigate(address + page))
+	return b
 }
 
-// Another opens a page below an address in another tab of the same browser.
+// Another opens a page below an address in another tab of the same window.
 func (b *Tab) Another(address, page string) *Tab {
 	b.Helper()
-	return open(b.ctx, b.T, address, page)
+	other := newTab(b.ctx, b.T, address)
+	other.Do(chromedp.Navigate(address + page))
+	return other
 }
 
-func open(ctx context.Context, t *testing.T, address, page string) *Tab {
+// newTab opens an empty tab, whose pages may request only what is below an address.
+func newTab(ctx context.Context, t *testing.T, address string, options ...chromedp.ContextOption) *Tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(ctx)
+	ctx, expire := context.WithTimeout(ctx, 2*Timeout)
+	t.Cleanup(expire)
+	ctx, cancel := chromedp.NewContext(ctx, options...)
 	t.Cleanup(cancel)
 	b := &Tab{T: t, ctx: ctx}
 	note := func(format string, args ...any) { b.bad = append(b.bad, fmt.Sprintf(format, args...)) }
@@ -115,7 +171,6 @@ func open(ctx context.Context, t *testing.T, address, page string) *Tab {
 	})
 	Call(b, network.Enable, network.EnableParams{})
 	Call(b, log.Enable, cdp.Empty{})
-	b.Do(chromedp.Navigate(address + page))
 	return b
 }
 
