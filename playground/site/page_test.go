@@ -68,8 +68,8 @@ func (b *tab) choose(name string) {
 		"'; s.dispatchEvent(new Event('change')); })()")
 }
 
-// TestOnePage makes checks one after the other in one page: to load the simulator costs more than each of them. None
-// depends on what an earlier one left: it writes the texts that it needs.
+// TestOnePage makes checks one after the other in one page: to load the simulator costs more than each of them. Each
+// writes the texts that it needs.
 func TestOnePage(t *testing.T) {
 	b := open(t, "#scenario=incast")
 	b.says("Ready")
@@ -81,8 +81,11 @@ func TestOnePage(t *testing.T) {
 		{"vary", checkVary},
 		{"best", checkBest},
 		{"wraps", checkWraps},
+		{"hostile", checkHostile},
 		{"mistakes", checkMistakes},
 		{"help", checkHelp},
+		{"runs", checkRuns},
+		{"dies", checkDies},
 	} {
 		if !t.Run(c.name, func(t *testing.T) {
 			b.T = t
@@ -93,14 +96,13 @@ func TestOnePage(t *testing.T) {
 	}
 }
 
-// TestRuns checks that a built-in scenario, with the user's own controller beside it, has the same results as outside
+// checkRuns checks that a built-in scenario, with the user's own controller beside it, has the same results as outside
 // of the browser. The report is shown and its script runs; the flows are those of flows.csv.
-func TestRuns(t *testing.T) {
+func checkRuns(t *testing.T, b *tab) {
 	controller := example(t, "examples/controllers/aimd.star")
 	scenario := example(t, "experiments/scenario/builtin/incast.yaml")
-	b := open(t, "#scenario=incast")
 	want := native(t, session.Request{Scenario: scenario, Controller: controller})
-	b.says("Ready to run incast under dcqcn")
+	b.choose("incast")
 	b.write("controller", controller)
 	b.says("Ready to run incast under dcqcn and controller.star")
 	b.run()
@@ -219,12 +221,10 @@ func checkBug(t *testing.T, b *tab) {
 	}
 }
 
-// TestHostile checks that names and messages of any link remain text, and that a text that unpacks to more than a
+// checkHostile checks that names and messages of any link remain text, and that a text that unpacks to more than a
 // megabyte is refused.
-func TestHostile(t *testing.T) {
+func checkHostile(t *testing.T, b *tab) {
 	const tag = `<img src=x onerror=document.title='hostile'>`
-	b := open(t, "#scenario=incast")
-	b.says("Ready")
 	b.write("scenario", fmt.Sprintf("name: %q\ndescription: %q\ntopology: star\n%q: 1\n"+
 		"flows: [{tag: %[1]q, from: h0, to: h1, size: 1KB}]\nduration: 1ms\n", tag, tag, tag))
 	b.Wait("document.querySelector('#problems').textContent.includes('onerror')")
@@ -232,7 +232,7 @@ func TestHostile(t *testing.T) {
 		"duration: 1ms\n", tag+"</script><script>parent.document.title='hostile'</script>"))
 	b.says("Ready to run scenario")
 	b.run()
-	b.Wait("!document.querySelector('#result-tabs').hidden")
+	b.says("Checks")
 	b.Do(chromedp.Click(chromedp.ID("tab-report")))
 	b.InFrame("document.querySelector('.lead')?.textContent.includes('onerror')")
 	if got := b.Value("document.title + document.querySelectorAll('main img').length"); got != "pausenet playground0" {
@@ -307,10 +307,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestDies checks that the page reports a program that ended in one sentence, and starts another.
-func TestDies(t *testing.T) {
-	b := open(t, "#scenario=incast")
-	b.says("Ready to run incast")
+// checkDies checks that the page reports a program that ended in one sentence, and starts another.
+func checkDies(t *testing.T, b *tab) {
 	b.Value(`Worker.prototype.postMessage = ((post) => function (m) {
 		if (m.call !== "check") return post.call(this, m);
 		Worker.prototype.postMessage = post;
