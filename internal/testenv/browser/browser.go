@@ -18,10 +18,9 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-)
 
-// Timeout limits each step, as a protection against hanging.
-const Timeout = 3 * time.Minute
+	"github.com/pausenet/pausenet/internal/testenv"
+)
 
 // Need skips a test where there is no browser, but fails it in CI.
 func Need(t *testing.T) {
@@ -63,7 +62,7 @@ var shared = sync.OnceValues(func() (context.Context, error) {
 		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program()), chromedp.NoSandbox,
-		chromedp.WSURLReadTimeout(Timeout), chromedp.Flag("force-prefers-reduced-motion", true),
+		chromedp.WSURLReadTimeout(testenv.Hung), chromedp.Flag("force-prefers-reduced-motion", true),
 		chromedp.Env("TMPDIR="+dir),
 		// A sandboxed frame stays in the page's process, where its document can be asked. The window's own popups, and
 		// processes for pages to come, cost as much time as the page.
@@ -130,7 +129,7 @@ func (b *Tab) Another(address, page string) *Tab {
 // newTab opens an empty tab, whose pages may request only what is below an address.
 func newTab(ctx context.Context, t *testing.T, address string, options ...chromedp.ContextOption) *Tab {
 	t.Helper()
-	ctx, expire := context.WithTimeout(ctx, 2*Timeout)
+	ctx, expire := context.WithTimeout(ctx, 2*testenv.Hung)
 	t.Cleanup(expire)
 	ctx, cancel := chromedp.NewContext(ctx, options...)
 	t.Cleanup(cancel)
@@ -216,7 +215,7 @@ func (b *Tab) Reload() {
 	b.Helper()
 	// A reload within an evaluation can end it with an error.
 	b.Value("(window.before = true, setTimeout(() => location.reload()))")
-	for begin := time.Now(); time.Since(begin) < Timeout; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < testenv.Hung; time.Sleep(50 * time.Millisecond) {
 		// Questions on the way from one document to the next fail.
 		const again = "window.before === undefined && document.readyState === 'complete'"
 		if done, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](again)); err == nil && done {
@@ -231,7 +230,7 @@ func (b *Tab) Reload() {
 func (b *Tab) Wait(expression string) {
 	b.Helper()
 	for begin := time.Now(); b.Value(expression) != "true"; time.Sleep(50 * time.Millisecond) {
-		if time.Since(begin) > Timeout {
+		if time.Since(begin) > testenv.Hung {
 			b.Fatalf("%s is not so; the page says %.2000q", expression, b.Value("document.body.innerText"))
 		}
 	}
@@ -256,7 +255,7 @@ func (b *Tab) Text(selector string) string {
 // InFrame waits until an expression is true in a frame of the page.
 func (b *Tab) InFrame(expression string) {
 	b.Helper()
-	for begin := time.Now(); time.Since(begin) < Timeout; time.Sleep(50 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < testenv.Hung; time.Sleep(50 * time.Millisecond) {
 		b.mu.Lock()
 		frames := slices.Clone(b.frames)
 		b.mu.Unlock()
