@@ -160,10 +160,10 @@ func (r *recorder) sample(now vtime.Time) {
 	}
 }
 
-// forgetStarted frees flows that have started and that all of the run's measurements have seen, if the run has rings
-// that are kept as rules. Observers may read all, and such a run has none.
+// forgetStarted frees flows that have started and that all of the run's measurements have seen, if the run keeps
+// messages without flows. Observers may read all, and such a run has none.
 func (r *recorder) forgetStarted(now vtime.Time) {
-	if r.scenario.RingMessages() == 0 {
+	if rings, others := r.scenario.ByRule(); rings+others == 0 {
 		return
 	}
 	r.fairness.seeStarts(now, r.all())

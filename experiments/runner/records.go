@@ -16,7 +16,14 @@ import (
 type flowRecords struct {
 	run   *runner
 	alone []alone              // by flow, for ended flows that have an entry of their own
-	alike map[alikeFlows]alone // of messages of rings
+	first []sizedAlone         // by further entry: of one size
+	alike map[alikeFlows]alone // of messages of further sizes
+}
+
+// sizedAlone holds the ideal FCTs of an entry's messages of one size; 0: of none so far.
+type sizedAlone struct {
+	size int64
+	alone
 }
 
 // alikeFlows identifies messages with equal paths.
@@ -31,7 +38,10 @@ type alone struct{ ideal, hpcc vtime.Time }
 // flowRecords computes the data that the records need.
 func (r *runner) flowRecords() flowRecords {
 	flows, plan := r.flows(), r.Scenario.Topology
-	all := flowRecords{r, make([]alone, r.Scenario.Entries()), map[alikeFlows]alone{}}
+	own := r.Scenario.Entries()
+	all := flowRecords{
+		r, make([]alone, own), make([]sizedAlone, len(r.Scenario.Flows)-own), map[alikeFlows]alone{},
+	}
 	for i := range all.alone {
 		end := flows.finished(i)
 		switch f := flows.qp(i); {
@@ -59,9 +69,16 @@ func (r *flowRecords) aloneOf(flow int) alone {
 	if flow < len(r.alone) {
 		return r.alone[flow]
 	}
-	s := r.run.flows()
+	s, entry := r.run.flows(), r.run.Scenario.Entry(flow)
 	f := s.qp(flow)
-	of := alikeFlows{r.run.Scenario.Entry(flow), f.Size}
+	first := &r.first[entry-len(r.alone)]
+	if first.size == 0 {
+		*first = sizedAlone{f.Size, aloneOf(r.run.Scenario.Topology, f)}
+	}
+	if first.size == f.Size {
+		return first.alone
+	}
+	of := alikeFlows{entry, f.Size}
 	own, known := r.alike[of]
 	if !known {
 		own = aloneOf(r.run.Scenario.Topology, f)
@@ -86,8 +103,9 @@ func (r *flowRecords) Record(flow int) measure.FlowRecord {
 		v.Start = r.run.engine.Now() // not started yet: its start is no earlier than this
 	}
 	if v.Ended {
+		alone := r.aloneOf(flow)
 		v.Times = measure.FlowTimes{
-			FCT: end - v.Start, Ideal: r.aloneOf(flow).ideal, HPCC: r.aloneOf(flow).hpcc,
+			FCT: end - v.Start, Ideal: alone.ideal, HPCC: alone.hpcc,
 			Line: measure.LineTime(plan, plan.Nodes[spec.Source].Ports[s.qp(flow).Ports.From], int64(spec.Size)),
 		}
 	} else {

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 )
 
-// ringScenarios lists scenarios with rings that end, or do not.
+// ringScenarios lists scenarios with rings and other dependent messages that end, or do not.
 var ringScenarios = map[string]string{
 	"divided, after other flows": `
 topology: {rate: 100Gbps, delay: 1us, leafspine: {spines: 2, leaves: 4, hosts_per_leaf: 4}}
@@ -61,6 +61,40 @@ faults: [{at: 20us, for: 30us, link: "h0:leaf0", loss: 10%}]
 duration: 1ms
 drain: true
 `,
+	"other collectives, after other flows": `
+topology: {rate: 100Gbps, delay: 1us, leafspine: {spines: 2, leaves: 4, hosts_per_leaf: 4}}
+switch: {ecn: {kmin: 5KB, kmax: 50KB}}
+workloads:
+  - {tag: bg, poisson: {load: 30%, of: hosts, flows: 100, size: 20KB}}
+  - tag: j
+    job:
+      iterations: 2
+      steps:
+        - compute: {time: 20us, jitter: 10us, slow: h3, factor: 1.5}
+        - collective: {kind: allreduce, algorithm: halving-doubling, size: 100003B, chunks: 2}
+        - collective: {kind: allgather, algorithm: ring, size: 30003B, ranks: [h0, h1, h9, h15], overlap: true}
+        - barrier: true
+        - collective: {kind: alltoall, algorithm: ring, size: 30003B}
+  - {tag: r, collective: {kind: allreduce, algorithm: ring, size: 50KB}}
+  - {tag: k, collective: {kind: allreduce, algorithm: tree, size: 200KB, placement: random, start: 30us}}
+duration: 300us
+sample: {interval: 7us}
+drain: true
+`,
+	"all-to-all, two planes, cut off": `
+topology: {rate: 100Gbps, delay: 1us, planes: {planes: 2, spines: 2, leaves: 2, hosts_per_leaf: 4}}
+workloads: [{tag: a, collective: {kind: alltoall, size: 400KB}}]
+duration: 20us
+sample: {interval: 5us}
+`,
+	"all-to-all, drops": `
+topology: {rate: 100Gbps, delay: 1us, leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 4}}
+host: {recovery: selective, retransmit_timeout: 50us, entropy: random}
+workloads: [{tag: a, collective: {kind: alltoall, algorithm: hierarchical, size: 300KB}}]
+faults: [{at: 5us, for: 30us, link: "h0:leaf0", loss: 20%}]
+duration: 100us
+drain: true
+`,
 	"drops, two planes": `
 topology: {rate: 100Gbps, delay: 1us, planes: {planes: 2, spines: 2, leaves: 2, hosts_per_leaf: 4}}
 host: {recovery: selective, retransmit_timeout: 50us}
@@ -71,7 +105,7 @@ drain: true
 `,
 }
 
-// TestRings checks that a run that keeps rings as rules has the results of one with a flow for each message, with any
+// TestRings checks that a run that keeps no flow for each message has the results of one with a flow for each message, with any
 // number of processors.
 func TestRings(t *testing.T) {
 	for name, text := range ringScenarios {

@@ -385,7 +385,7 @@ func (r *runner) addFlows() {
 		}
 		add(int(q.Flow), qp, q.Size, q.Ports)
 	}
-	r.addRings(draws)
+	r.addMessages(draws)
 }
 
 // flowConfig returns the engine's configuration of flows with an entry, as far as they have it in common.

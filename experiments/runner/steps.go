@@ -32,11 +32,12 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 		if w.Graph == nil {
 			continue
 		}
+		e.ReserveOperations(len(w.Graph.Operations), w.Graph.WaitCount())
 		var after []engine.Wait
 		for id := range w.Graph.Operations {
 			o := &w.Graph.Operations[id]
 			after = after[:0]
-			for _, wait := range w.Graph.Waits(int32(id)) {
+			for wait := range w.Graph.Waits(int32(id)) {
 				after = append(after, engine.Wait{Operation: n + int(wait.Operation), Until: engine.Until(wait.Until)})
 			}
 			c := engine.OperationConfig{Host: w.Hosts[o.Rank], Kind: engine.OperationKind(o.Kind), Duration: o.Duration}
@@ -55,27 +56,40 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 // Of returns the engine's numbers, plus 1, of the operations that send and receive a flow of the scenario; 0 for a
 // flow with a start time.
 func (o *Operations) Of(flow int) (send, receive int32) {
-	if !o.s.Flows[flow].Waits() {
+	entry := o.s.Entry(flow)
+	if !o.s.Flows[entry].Waits() {
 		return 0, 0
 	}
-	i := o.s.WorkloadOf(flow)
+	i := o.s.WorkloadOf(entry)
 	w := &o.s.Workloads[i]
 	m := &w.Graph.Messages[flow-w.First()]
 	return int32(o.base[i]) + m.Send + 1, int32(o.base[i]) + m.Receive + 1
 }
 
-// addRings adds the rings of workloads that keep them as rules, after all other flows.
-func (r *runner) addRings(entropy func(flow, qp int) uint64) {
+// addMessages adds the messages of workloads that keep no flow for each, after all other flows.
+func (r *runner) addMessages(entropy func(flow, qp int) uint64) {
+	lastRTT := !r.Scenario.Sample.NoFlows
 	for i := range r.Scenario.Workloads {
 		w := &r.Scenario.Workloads[i]
 		if w.Graph == nil {
 			continue
 		}
+		if w.Streams() {
+			r.engine.AddMessages(engine.MessagesConfig{
+				Count: len(w.Graph.Messages), LastRTT: lastRTT,
+				Flow: func(number int) engine.FlowConfig {
+					c := r.flowConfig(r.Scenario.Entry(number))
+					c.Size, c.Entropy = w.Graph.Messages[number-w.First()].Size, entropy(number, 0)
+					c.Send, c.Receive = r.operations.Of(number)
+					return c
+				},
+			})
+		}
 		for k := range w.Graph.Rings {
 			ring := &w.Graph.Rings[k]
 			of := &w.Graph.Collectives[ring.Collective]
 			c := engine.RingConfig{
-				Steps: ring.Steps, Chunks: ring.Chunks, Size: ring.Size, LastRTT: !r.Scenario.Sample.NoFlows,
+				Steps: ring.Steps, Chunks: ring.Chunks, Size: ring.Size, LastRTT: lastRTT,
 				Entropy: func(number int) uint64 { return entropy(number, 0) },
 			}
 			for rank := range of.Ranks {

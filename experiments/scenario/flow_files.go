@@ -308,8 +308,8 @@ func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts [
 	case len(g.Operations) == 0:
 		at.Errorf("the file has no operations")
 		return false
-	case len(g.Messages) > d.s.mostFlows():
-		at.Errorf("%s", d.s.tooMany(float64(len(g.Messages)), MessageMemory))
+	case len(g.Messages) > d.s.mostMessages(StreamMemory):
+		at.Errorf("%s", d.s.tooMany(float64(len(g.Messages)), StreamMemory))
 		return false
 	}
 	w.messages = len(g.Messages)

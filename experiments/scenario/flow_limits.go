@@ -6,13 +6,23 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 )
 
-// Bytes of memory that a run takes for a flow, for the message of a graph besides its operations, and for the message
-// of a ring that is kept as a rule: fitted to peaks of whole runs (docs/performance.md).
+// Bytes of memory that a run takes for a flow, for a message of a graph that has a flow always, for one that has a flow
+// only while it is open, and for the message of a ring that is kept as a rule: fitted to peaks of whole runs
+// (docs/performance.md).
 const (
 	FlowMemory    = 450
 	MessageMemory = FlowMemory + 600
+	StreamMemory  = 600
 	RingMemory    = 28
 )
+
+// messageMemory returns the bytes of memory that a message of the workload takes.
+func (w *Workload) messageMemory() int64 {
+	if w.ringsOnly {
+		return RingMemory
+	}
+	return StreamMemory
+}
 
 const (
 	// usualFlows limits the flows of a scenario if the memory for them is unknown. Messages of rings do not count.
@@ -26,12 +36,12 @@ func (s *Scenario) mostFlows() int {
 	return min(max(usualFlows, int(s.memory/FlowMemory)), mostNumbers)
 }
 
-// mostMessages returns the maximum number of flows of which all are messages of rings.
-func (s *Scenario) mostMessages() int {
-	if s.memory == 0 {
+// mostMessages returns the maximum number of flows of which all are messages that take some bytes of memory each.
+func (s *Scenario) mostMessages(each int64) int {
+	if s.memory == 0 && each == RingMemory {
 		return mostNumbers
 	}
-	return min(max(usualFlows, int(s.memory/RingMemory)), mostNumbers)
+	return min(max(usualFlows, int(s.memory/each)), mostNumbers)
 }
 
 // tooMany describes a number of flows, each with some bytes, that is too large.

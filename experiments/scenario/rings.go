@@ -14,12 +14,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// ringsFrom sets the number of messages of a workload from which on rings are kept as rules. It is large enough for
-// tests of the built-in scenarios to see messages one by one.
+// ringsFrom sets the number of messages of a workload from which on rings are kept as rules, and other messages have
+// flows only while they are open. It is large enough for tests of the built-in scenarios to see messages one by one.
 const ringsFrom = 100_000
 
-// WithRings returns the scenario with workloads of this many or more messages on rings kept as rules, instead of a flow
-// for each message. Results are the same.
+// WithRings returns the scenario with workloads of this many or more dependent messages kept without a flow for each
+// message. Results are the same.
 func (s *Scenario) WithRings(from int) (*Scenario, error) {
 	own := *s
 	own.ringsFrom = from
@@ -36,14 +36,14 @@ func (s *Scenario) Unrolled() (*Scenario, error) {
 	return s.WithRings(math.MaxInt)
 }
 
-// byRule returns the workloads that keep rings as rules: those at the end, so that entries and numbers of all other
-// flows are the same. No flow of the scenario may have several QPs, whose numbers follow those of all flows.
+// byRule returns the workloads that keep no flow for each message: those at the end, so that entries and numbers of all
+// other flows are the same. No flow of the scenario may have several QPs, whose numbers follow those of all flows.
 func (s *Scenario) byRule() []Workload {
 	several := func(f Flow) bool { return f.own().QPs.Count > 1 }
 	n := len(s.Workloads)
 	for n > 0 {
 		w := &s.Workloads[n-1]
-		if !w.ringsOnly || w.messages < cmp.Or(s.ringsFrom, ringsFrom) || w.own.Traits != (hostagent.Traits{}) {
+		if w.build == nil || w.messages < cmp.Or(s.ringsFrom, ringsFrom) || w.own.Traits != (hostagent.Traits{}) {
 			break
 		}
 		n--
@@ -57,15 +57,22 @@ func (s *Scenario) byRule() []Workload {
 	return s.Workloads[n:]
 }
 
-// RingMessages returns the number of flows that are messages of rings kept as rules.
-func (s *Scenario) RingMessages() (n int) {
+// ByRule returns the numbers of messages without a flow for each: on rings kept as rules, and others.
+func (s *Scenario) ByRule() (rings, others int) {
 	for _, w := range s.byRule() {
-		n += w.messages
+		if w.ringsOnly {
+			rings += w.messages
+		} else {
+			others += w.messages
+		}
 	}
-	return n
+	return rings, others
 }
 
-// AlikeFlows iterates over the flows, and the number of flows like each, among the messages of a rank on a ring.
+// Streams reports whether the workload has entries for its connections, and no flow for each message.
+func (w *Workload) Streams() bool { return w.between != nil }
+
+// AlikeFlows iterates over the flows, and the number of flows like each, among the messages of an entry.
 func (s *Scenario) AlikeFlows() iter.Seq2[*Flow, int] {
 	return func(yield func(*Flow, int) bool) {
 		own := s.Entries()
@@ -76,6 +83,11 @@ func (s *Scenario) AlikeFlows() iter.Seq2[*Flow, int] {
 		}
 		for i := range s.Workloads {
 			w := &s.Workloads[i]
+			for k := range w.between {
+				if f := s.Flow(w.first + k); !yield(&f, 1) {
+					return
+				}
+			}
 			for k, entry := range w.rings {
 				r := &w.Graph.Rings[k]
 				for rank := range r.Ranks {
@@ -94,8 +106,8 @@ func (s *Scenario) AlikeFlows() iter.Seq2[*Flow, int] {
 	}
 }
 
-// Entries returns the number of flows that have an entry of their own in Flows. Later entries stand for the messages of
-// a rank on a ring.
+// Entries returns the number of flows that have an entry of their own in Flows. Later entries stand for several
+// messages.
 func (s *Scenario) Entries() int {
 	for i := range s.Workloads {
 		if s.Workloads[i].byRule {
@@ -109,6 +121,9 @@ func (s *Scenario) Entries() int {
 func (s *Scenario) Entry(flow int) int {
 	for i := len(s.Workloads) - 1; i >= 0 && s.Workloads[i].byRule; i-- {
 		if w := &s.Workloads[i]; flow >= w.first {
+			if w.Streams() {
+				return w.entry + int(w.between[flow-w.first])
+			}
 			ring := w.Graph.RingAt(flow - w.first)
 			rank, _ := w.Graph.Rings[ring].Position(flow - w.first)
 			return w.rings[ring] + rank
@@ -122,9 +137,7 @@ func (s *Scenario) Flow(number int) Flow {
 	entry := s.Entry(number)
 	f := s.Flows[entry]
 	if i := s.WorkloadOf(entry); i >= 0 && s.Workloads[i].byRule {
-		message := number - s.Workloads[i].first
-		r := s.Workloads[i].Graph.RingOf(message)
-		f.Size = units.Bytes(r.Size(r.Position(message)))
+		f.Size = units.Bytes(s.Workloads[i].Graph.SizeOf(number - s.Workloads[i].first))
 	}
 	return f
 }
@@ -152,8 +165,11 @@ func (s *Scenario) drawRings(w *Workload) {
 	}
 }
 
-// ringBytes returns the sum of the messages of a workload of rings: in each step, ranks send each block of data once.
-func (w *Workload) ringBytes() (sum units.Bytes) {
+// messageBytes returns the sum of a workload's messages. In each step of a ring, ranks send each block of data once.
+func (w *Workload) messageBytes() (sum units.Bytes) {
+	for i := range w.Graph.Messages {
+		sum += units.Bytes(w.Graph.Messages[i].Size)
+	}
 	for i := range w.Graph.Rings {
 		r := &w.Graph.Rings[i]
 		sum += units.Bytes(int64(r.Steps) * w.Graph.Collectives[r.Collective].Size)

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -197,6 +198,9 @@ func (r Reading) Parse(filename string, data []byte) (*Scenario, error) {
 			Name: strings.TrimSuffix(filepath.Base(filename), filepath.Ext(filename)),
 			Seed: 1, Recipe: recipe, memory: r.Memory,
 		}}
+		if r.Live {
+			d.s.ringsFrom = math.MaxInt
+		}
 		if err := d.s.readControllers(r.Controllers); err != nil {
 			return nil, err
 		}

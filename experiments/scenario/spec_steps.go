@@ -109,7 +109,7 @@ func (d *decoder) collective(v *yamlspec.Value, m *yamlspec.Mapping, e *workload
 	if s == nil {
 		return false
 	}
-	e.job(collective.Job{Iterations: 1, Start: e.clock.Start}, []*step{s}, d.live)
+	e.job(collective.Job{Iterations: 1, Start: e.clock.Start}, []*step{s})
 	return d.fewEnough(v, e, hosts, []*step{s})
 }
 
@@ -121,8 +121,8 @@ func (d *decoder) startOf(m *yamlspec.Mapping, e *workloadEntry) {
 	e.View.Start = nanoseconds(e.clock.Start)
 }
 
-func (w *Workload) job(job collective.Job, own []*step, live bool) {
-	w.ringsOnly = !live && !slices.ContainsFunc(own, func(s *step) bool {
+func (w *Workload) job(job collective.Job, own []*step) {
+	w.ringsOnly = !slices.ContainsFunc(own, func(s *step) bool {
 		return s.Barrier || s.Collective != nil && !s.Collective.ByRule()
 	})
 	w.build = func(random workload.Stream, hosts []topologies.NodeID, byRule bool) (*steps.Graph, error) {
@@ -147,11 +147,8 @@ func (d *decoder) fewEnough(v *yamlspec.Value, w *workloadEntry, hosts []int, ow
 		}
 		job.Steps = append(job.Steps, counted)
 	}
-	most, each := d.s.mostFlows(), int64(MessageMemory)
-	if w.ringsOnly {
-		most, each = d.s.mostMessages(), RingMemory
-	}
-	if w.messages = job.Messages(len(hosts)); w.messages > most {
+	each := w.messageMemory()
+	if w.messages = job.Messages(len(hosts)); w.messages > d.s.mostMessages(each) {
 		v.Errorf("%s", d.s.tooMany(float64(w.messages), each))
 		return false
 	}
@@ -311,7 +308,7 @@ func (d *decoder) job(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntry) 
 		v.Errorf("a barrier needs at least two ranks")
 		return false
 	}
-	e.job(collective.Job{Iterations: e.iterations, Start: e.clock.Start}, own, d.live)
+	e.job(collective.Job{Iterations: e.iterations, Start: e.clock.Start}, own)
 	return d.fewEnough(v, e, hosts, own)
 }
 

@@ -37,10 +37,11 @@ type Workload struct {
 	purpose string
 	first   int // number of its first flow
 	entry   int // index of its first entry in the scenario's flows
-	// ringsOnly is true if all messages of the graph follow the rule of steps.Ring. byRule makes the graph hold the rule:
-	// the scenario's flows have one entry for each rank that sends, which stands for all of its messages.
+	// ringsOnly is true if all messages of the graph follow the rule of steps.Ring. byRule makes the graph hold the rule,
+	// and an entry of the scenario's flows stand for several messages: of a rank of a ring, or else between two ranks.
 	ringsOnly, byRule bool
-	rings             []int // by ring of Graph: index in the scenario's flows of the first rank's entry
+	rings             []int   // by ring of Graph: index in the scenario's flows of the first rank's entry
+	between           []int32 // by message, if byRule and not ringsOnly: its entry, from the workload's first
 }
 
 // First returns the number of the workload's first flow.
@@ -162,9 +163,9 @@ func (s *Scenario) draw(count bool) error {
 		w.entry, w.first = len(s.Flows), total
 		room, each := s.mostFlows()-total, int64(FlowMemory)
 		if i >= rules {
-			room, each = s.mostMessages()-total, RingMemory
+			room, each = s.mostMessages(w.messageMemory())-total, w.messageMemory()
 		}
-		w.byRule, w.rings = i >= rules && !count, nil
+		w.byRule, w.rings, w.between = i >= rules && !count, nil, nil
 		switch {
 		case w.build != nil && count:
 			s.countSteps(w)
@@ -200,7 +201,7 @@ func (s *Scenario) draw(count bool) error {
 			s.Flows[k].ExpectUnfinished = w.View.Unfinished
 		}
 		if w.byRule {
-			w.View.Bytes = w.ringBytes()
+			w.View.Bytes = w.messageBytes()
 		}
 	}
 	s.join()
@@ -266,25 +267,39 @@ func (s *Scenario) countSteps(w *Workload) {
 func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	stream := workload.NewStream(s.Seed, w.purpose)
 	w.Hosts = w.place(stream.Sub(0))
-	if w.Graph, err = w.build(stream.Sub(1), w.Hosts, w.byRule); err != nil {
+	if w.Graph, err = w.build(stream.Sub(1), w.Hosts, w.byRule && w.ringsOnly); err != nil {
 		return err
 	}
 	w.View.Operations = w.Graph.OperationCount()
 	if w.Graph.MessageCount() > room {
 		return nil // the caller reports it
 	}
-	if w.byRule {
+	if w.byRule && w.ringsOnly {
 		s.drawRings(w)
 		return nil
 	}
-	s.Flows = slices.Grow(s.Flows, len(w.Graph.Messages))
-	extras := w.own.extras()
+	if w.byRule {
+		w.between = make([]int32, len(w.Graph.Messages))
+	} else {
+		s.Flows = slices.Grow(s.Flows, len(w.Graph.Messages))
+	}
+	extras, known := w.own.extras(), map[uint64]int32{}
 	for i := range w.Graph.Messages {
 		m := &w.Graph.Messages[i]
+		from, to := w.Graph.Operations[m.Send].Rank, w.Graph.Operations[m.Receive].Rank
+		if w.byRule {
+			entry, is := known[uint64(from)<<32|uint64(to)]
+			if !is {
+				entry = int32(len(known))
+				known[uint64(from)<<32|uint64(to)] = entry
+			}
+			if w.between[i] = entry; is {
+				continue
+			}
+		}
 		s.Flows = append(s.Flows, Flow{
-			Tag: w.Tag, Source: w.Hosts[w.Graph.Operations[m.Send].Rank],
-			Destination: w.Hosts[w.Graph.Operations[m.Receive].Rank],
-			Size:        units.Bytes(m.Size), Start: vtime.Never, Extras: extras,
+			Tag: w.Tag, Source: w.Hosts[from], Destination: w.Hosts[to], Size: units.Bytes(m.Size), Start: vtime.Never,
+			Extras: extras,
 		})
 	}
 	return nil

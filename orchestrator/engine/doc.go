@@ -16,8 +16,9 @@
 //     package partition divides the fabric), workers.go (several at once), calls.go, start.go, run.go (Run), step.go
 //     (live fabrics), panic.go. Package calendar has the event queues.
 //   - The way of a frame: forwarding.go; flows.go, queuepairs.go, hoststack.go and slowpath.go (frames that hosts and
-//     switches' processors send and receive); operations.go and rings.go (flows that wait for others). Packages plane
-//     and wasmplane are the pipelines' side. Package fingerprint hashes a run's frame events, to compare two runs.
+//     switches' processors send and receive); operations.go and rings.go (flows that wait for others), messages.go
+//     (flows that exist only while they are open). Packages plane and wasmplane are the pipelines' side. Package
+//     fingerprint hashes a run's frame events, to compare two runs.
 //   - Flow control: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go compares the pipelines with the
 //     PAUSEs that arrive, and excuses the effects of a lost PAUSE.
 //   - Switch settings: package fill (the pipelines' tables), reconfigure.go (settings and cables that change during a

@@ -55,7 +55,7 @@ func (w *worker) startFlow(id int) error {
 	w.lastProgress = max(w.lastProgress, w.now)
 	if f.Send != 0 {
 		f.Start = w.now
-		if f.Send < 0 {
+		if id >= len(w.flows) {
 			w.messageStarted(f)
 		}
 		w.startedFlows = append(w.startedFlows, int32(id))

@@ -58,42 +58,43 @@ type OperationConfig struct {
 
 // operation holds an operation of a run.
 type operation struct {
-	duration     vtime.Time
 	began, ended vtime.Time // vtime.Never until it happens
 	port         int32      // port of the host
-	follow       int32      // index of its first follower in steps.followers
-	followers    int32      // number of followers
-	flow         int32      // first flow of a send
-	ring, rank   int32      // 1 + the ring whose rank starts when the operation has ended, and the rank; 0: none
+	follow       int32      // index of its first follower in steps.followers; the next operation's follow
+	flow         int32      // of a send: its first flow, or ^ the number of its message. Of a compute: index in computes
 	waits        int32      // number of events that it still waits for
 	left         int32      // flows that have not been acknowledged, or delivered
 	unsent       int32      // flows whose last packet has not left
-	unit         int32      // index in units; -1: none
 	kind         OperationKind
+}
+
+// compute holds what a compute has beyond other operations.
+type compute struct {
+	duration vtime.Time
+	unit     int32 // index in units; -1: none
 }
 
 // steps holds the operations of a fabric. Only the worker that drives its host's partition changes an operation.
 type steps struct {
 	operations []operation
+	computes   []compute
 	followers  []follower
 	more       map[int32][]int32 // the other flows of a send that has several
 	units      []unit
 	unitOf     map[unitName]int32
 	edges      []edge // only before the run
 	rings      []*ring
+	entered    map[int32]ringEntry // by operation
 }
 
-// edge represents a wait of one operation for another.
+// edge represents a wait of an operation: it is a follower of another.
 type edge struct {
-	operation, by int32
-	until         Until
+	follower
+	by int32
 }
 
-// follower represents an operation that waits for an event of another.
-type follower struct {
-	operation int32
-	until     Until
-}
+// follower represents an operation that waits for an event of another: the operation's number times 4, and the event.
+type follower uint32
 
 type unitName struct {
 	host topologies.NodeID
@@ -118,46 +119,52 @@ type occurrence struct {
 func (e *Engine) AddOperation(c OperationConfig, after ...Wait) (id int) {
 	id = len(e.operations)
 	o := operation{
-		duration: c.Duration, began: vtime.Never, ended: vtime.Never, port: int32(e.plan.Nodes[c.Host].Ports[0]), unit: -1,
-		kind:  c.Kind,
+		began: vtime.Never, ended: vtime.Never, port: int32(e.plan.Nodes[c.Host].Ports[0]), kind: c.Kind,
 		waits: int32(len(after)),
 	}
-	if c.Unit > 0 {
-		name := unitName{c.Host, c.Unit}
-		of, known := e.unitOf[name]
-		if !known {
-			if e.unitOf == nil {
-				e.fabric.unitOf = map[unitName]int32{}
-			}
-			of = int32(len(e.units))
-			e.unitOf[name] = of
-			e.fabric.units = append(e.units, unit{})
-		}
-		o.unit = of
+	if c.Kind == OperationCompute {
+		o.flow = int32(len(e.computes))
+		e.fabric.computes = append(e.computes, compute{c.Duration, e.unitAt(c.Host, c.Unit)})
 	}
 	e.fabric.operations = append(e.operations, o)
 	for _, w := range after {
-		e.fabric.edges = append(e.edges, edge{int32(id), int32(w.Operation), w.Until})
+		e.fabric.edges = append(e.edges, edge{follower(id)<<2 | follower(w.Until), int32(w.Operation)})
 	}
 	e.openOperations++
 	return id
 }
 
+// ReserveOperations makes room for this many more operations with this many Waits in all.
+func (e *Engine) ReserveOperations(operations, waits int) {
+	e.fabric.operations = slices.Grow(e.operations, operations)
+	e.fabric.edges = slices.Grow(e.edges, waits)
+}
+
+// unitAt returns the index of a host's unit; -1 for unit 0.
+func (e *Engine) unitAt(host topologies.NodeID, number int) int32 {
+	if number == 0 {
+		return -1
+	}
+	name := unitName{host, number}
+	of, known := e.unitOf[name]
+	if !known {
+		if e.unitOf == nil {
+			e.fabric.unitOf = map[unitName]int32{}
+		}
+		of = int32(len(e.units))
+		e.unitOf[name] = of
+		e.fabric.units = append(e.units, unit{})
+	}
+	return of
+}
+
 // assignToOperations gives a flow that has been added to the operations that send and receive it.
 func (e *Engine) assignToOperations(id int) {
 	f := &e.flows[id]
-	host := func(operation int32, at topologies.NodeID, kind OperationKind) *operation {
-		o := &e.operations[operation-1]
-		if o.kind != kind || o.port != int32(e.plan.Nodes[at].Ports[0]) || f.Size == 0 {
-			panic(fmt.Sprintf("flow %d: operation %d cannot send or receive it", id, operation-1))
-		}
-		o.left++
-		return o
-	}
 	if f.Send > 0 {
 		f.Start = vtime.Never
-		o := host(f.Send, f.Source, OperationSend)
-		if o.unsent++; o.unsent == 1 {
+		o := e.operationOf(id, &f.FlowConfig, f.Send, f.Source, OperationSend)
+		if o.unsent == 1 {
 			o.flow = int32(id)
 		} else {
 			if e.more == nil {
@@ -167,8 +174,23 @@ func (e *Engine) assignToOperations(id int) {
 		}
 	}
 	if f.Receive > 0 {
-		host(f.Receive, f.Destination, OperationReceive)
+		e.operationOf(id, &f.FlowConfig, f.Receive, f.Destination, OperationReceive)
 	}
+}
+
+// operationOf gives a flow to the operation at a host that sends or receives it, and returns that operation.
+func (e *Engine) operationOf(flow int, f *FlowConfig, operation int32, at topologies.NodeID,
+	kind OperationKind,
+) *operation {
+	o := &e.operations[operation-1]
+	if o.kind != kind || o.port != int32(e.plan.Nodes[at].Ports[0]) || f.Size == 0 {
+		panic(fmt.Sprintf("flow %d: operation %d cannot send or receive it", flow, operation-1))
+	}
+	o.left++
+	if kind == OperationSend {
+		o.unsent++
+	}
+	return o
 }
 
 // startOperations starts the operations that wait for nothing, at the start of the run.
@@ -177,18 +199,18 @@ func (e *Engine) startOperations() {
 		return
 	}
 	for _, w := range e.edges {
-		e.operations[w.by].followers++
+		e.operations[w.by].follow++
 	}
 	next := int32(0)
-	for i := range e.operations {
-		o := &e.operations[i]
-		o.follow, next, o.followers = next, next+o.followers, 0
+	for i := range e.operations { // to the end of its followers, from which each follower takes it back by one
+		next += e.operations[i].follow
+		e.operations[i].follow = next
 	}
 	e.fabric.followers = make([]follower, next)
-	for _, w := range e.edges {
+	for _, w := range slices.Backward(e.edges) {
 		o := &e.operations[w.by]
-		e.followers[o.follow+o.followers] = follower{w.operation, w.until}
-		o.followers++
+		o.follow--
+		e.followers[o.follow] = w.follower
 	}
 	e.fabric.edges, e.fabric.unitOf = nil, nil
 	var first []int32
@@ -206,8 +228,7 @@ func (e *Engine) startOperations() {
 // beginOperation starts an operation that is ready, or queues it for its unit.
 func (w *worker) beginOperation(id int32) {
 	o := &w.operations[id]
-	if o.unit >= 0 {
-		u := &w.units[o.unit]
+	if u := w.runs(o); u != nil {
 		if u.busy {
 			u.queue = append(u.queue, id)
 			return
@@ -218,9 +239,11 @@ func (w *worker) beginOperation(id int32) {
 	w.lastProgress = max(w.lastProgress, w.now)
 	w.occurrences = append(w.occurrences, occurrence{id, UntilStarted})
 	switch {
-	case o.kind == OperationCompute && o.duration > 0:
+	case o.kind == OperationCompute && w.computes[o.flow].duration > 0:
 		w.scheduledStarts++
-		w.push(w.ports[o.port].partition, w.now+o.duration, eventOperation, id)
+		w.push(w.ports[o.port].partition, w.now+w.computes[o.flow].duration, eventOperation, id)
+	case o.kind == OperationSend && o.flow < 0:
+		w.openMessage(int(^o.flow))
 	case o.kind == OperationSend && o.left > 0:
 		w.scheduledStarts++
 		w.push(w.ports[o.port].partition, w.now, eventStart, o.flow)
@@ -236,6 +259,23 @@ func (w *worker) beginOperation(id int32) {
 	}
 }
 
+// runs returns the unit that an operation computes on; nil: none.
+func (s *steps) runs(o *operation) *unit {
+	if o.kind != OperationCompute || s.computes[o.flow].unit < 0 {
+		return nil
+	}
+	return &s.units[s.computes[o.flow].unit]
+}
+
+// followersOf returns the followers of an operation.
+func (s *steps) followersOf(operation int32) []follower {
+	own := s.followers[s.operations[operation].follow:]
+	if next := int(operation) + 1; next < len(s.operations) {
+		return own[:s.operations[next].follow-s.operations[operation].follow]
+	}
+	return own
+}
+
 // operationReached records an event of an operation, and starts the operations that waited for nothing else.
 func (w *worker) operationReached(id int32, what Until) {
 	w.occurrences = append(w.occurrences, occurrence{id, what})
@@ -249,17 +289,17 @@ func (w *worker) notifyFollowers() {
 		o := &w.operations[p.operation]
 		if p.until == UntilEnded {
 			w.endOperation(o)
-			if o.ring > 0 {
-				w.enterRing(w.rings[o.ring-1], int(o.rank))
+			if at, enters := w.entered[p.operation]; enters {
+				w.enterRing(at.ring, at.rank)
 			}
 		}
-		for _, f := range w.followers[o.follow:][:o.followers] {
-			if f.until != p.until {
+		for _, f := range w.followersOf(p.operation) {
+			if Until(f&3) != p.until {
 				continue
 			}
-			next := &w.operations[f.operation]
+			next := &w.operations[f>>2]
 			if next.waits--; next.waits == 0 {
-				w.beginOperation(f.operation)
+				w.beginOperation(int32(f >> 2))
 			}
 		}
 	}
@@ -276,10 +316,10 @@ func (w *worker) operationsEnded(n int) {
 func (w *worker) endOperation(o *operation) {
 	o.ended = w.now
 	w.operationsEnded(1)
-	if o.unit < 0 {
+	u := w.runs(o)
+	if u == nil {
 		return
 	}
-	u := &w.units[o.unit]
 	u.busy = false
 	if len(u.queue) > 0 {
 		next := u.queue[0]

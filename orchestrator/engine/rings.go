@@ -1,16 +1,9 @@
 package engine
 
-import (
-	"math"
-	"slices"
-	"sort"
+import "slices"
 
-	"github.com/pausenet/pausenet/vtime"
-)
-
-// A ring is a collective whose messages follow a rule, so that a run keeps neither operations nor flows of messages
-// that have not started, and 16 bytes of a message that has ended. Without it a message takes two operations and a
-// flow. Results are the same.
+// A ring is a collective whose messages follow a rule, so that a run keeps no operations of messages. Results are the
+// same.
 
 // RingConfig describes the messages of a collective on a ring of ranks: each rank sends Steps times Chunks messages to
 // the next rank, one after the other. A rank sends a message when the last packet of the previous one has started to
@@ -31,12 +24,8 @@ type RingConfig struct {
 // rank.
 type ring struct {
 	RingConfig
-	index   int32
-	number  int // of its first message
-	ranks   []ringRank
-	results []messageResult
-	lastRTT []uint32     // in ns; nil: not kept
-	others  map[int]Flow // messages that have ended, and whose results messageResult cannot hold
+	*messageTable
+	ranks []ringRank
 }
 
 // ringRank holds the progress of a rank. Messages are numbered in the order in which it sends, or receives.
@@ -49,78 +38,38 @@ type ringRank struct {
 	deliveredBeyond []int32 // further ones that have
 }
 
-// messageState tells what messageResult holds.
-type messageState uint8
-
-const (
-	messageAhead messageState = iota // it has not started
-	messageOpen                      // it has started: detail is its slot
-	messageEnded                     // detail is its FCT in ps
-	messageOther                     // it has ended, and ring.others holds it
-)
-
-type messageResult struct {
-	start  vtime.Time
-	detail uint32
-	marked uint16
-	state  messageState
-}
-
-// messageSlots holds the messages that have started and not ended, in chunks that are made as they are needed. Each
-// partition has some places for chunks, so that workers share none.
-type messageSlots struct {
-	chunks []*[slotChunk]Flow
-	sent   []int // number of messages that hosts of each partition send
-}
-
-// slotChunk sets the number of slots that a partition gets at once.
-const slotChunk = 64
-
-func (s *messageSlots) slot(i int) *Flow { return &s.chunks[i/slotChunk][i%slotChunk] }
-
-// MessageSlots returns the number of slots so far for messages of rings that have started and not ended.
-func (e *Engine) MessageSlots() (n int) {
-	for _, chunk := range e.messages.chunks {
-		if chunk != nil {
-			n += slotChunk
-		}
-	}
-	return n
+// ringEntry names a rank of a ring, which starts when an operation has ended.
+type ringEntry struct {
+	ring *ring
+	rank int
 }
 
 // AddRing adds a ring, whose messages have the next numbers: by step, then by rank, then by chunk. Call it before the
 // run, after all operations and flows have been added.
 func (e *Engine) AddRing(c RingConfig) {
-	n := len(c.Flows)
-	total := n * c.Steps * c.Chunks
-	r := &ring{
-		RingConfig: c, index: int32(len(e.rings)), number: e.added, ranks: make([]ringRank, n),
-		results: make([]messageResult, total),
-		others:  map[int]Flow{},
-	}
-	if c.LastRTT {
-		r.lastRTT = make([]uint32, total)
-	}
+	n, index := len(c.Flows), int32(len(e.rings))
+	r := &ring{RingConfig: c, ranks: make([]ringRank, n)}
+	r.messageTable = e.addTable(n*c.Steps*c.Chunks, func(number int) FlowConfig {
+		rank, m := r.position(number)
+		f := r.Flows[rank]
+		f.Size, f.Send, f.Receive = r.Size(rank, int(m)), -1-index, -1-index
+		if r.Entropy != nil {
+			f.Entropy = r.Entropy(number)
+		}
+		return f
+	}, c.LastRTT)
 	e.fabric.rings = append(e.rings, r)
-	if e.messages.sent == nil {
-		e.fabric.messages.sent = make([]int, len(e.partitions))
+	if e.entered == nil {
+		e.fabric.entered = map[int32]ringEntry{}
 	}
 	for rank := range n {
 		e.messages.sent[e.ports[c.Flows[rank].sourcePort(e.plan)].partition] += c.Steps * c.Chunks
-		enter := &e.operations[c.Enter[rank]]
-		enter.ring, enter.rank = 1+r.index, int32(rank)
+		e.entered[int32(c.Enter[rank])] = ringEntry{r, rank}
 		e.operations[c.Leave[rank]].waits++
 		e.noteHosts(c.Flows[rank].Hosts)
 	}
-	e.fabric.added += total
-	e.openFlows += total
-	e.openOperations += 2 * total
-	chunks := int32(0)
-	for i, p := range e.partitions { // as if no slot were reused
-		p.nextChunk = chunks
-		chunks += int32(e.messages.sent[i]+slotChunk-1) / slotChunk
-	}
-	e.fabric.messages.chunks = make([]*[slotChunk]Flow, chunks)
+	e.openOperations += 2 * len(r.results)
+	e.makeChunks()
 }
 
 // messages returns the number of messages that a rank sends.
@@ -156,42 +105,8 @@ func (w *worker) tryMessage(r *ring, rank int) {
 		return
 	}
 	s.begun++
-	number := r.numberOf(rank, m)
-	f := Flow{FlowConfig: r.Flows[rank], Number: number, Finished: vtime.Never, timerAt: vtime.Never}
-	f.Size, f.Start = r.Size(rank, int(m)), vtime.Never
-	if r.Entropy != nil {
-		f.FlowConfig.Entropy = r.Entropy(number)
-	}
-	of := w.ports[f.sourcePort(w.plan)].partition
-	f.Send, f.Receive = -1-r.index, -1-r.index
-	slot := w.takeSlot(w.partitions[of])
-	*w.messages.slot(int(slot)) = f
-	r.results[number-r.number] = messageResult{start: vtime.Never, detail: uint32(slot), state: messageOpen}
 	w.lastProgress = max(w.lastProgress, w.now)
-	w.scheduledStarts++
-	w.push(of, w.now, eventStart, int32(len(w.flows))+slot)
-}
-
-// takeSlot returns a free slot for a message that a host of the partition sends.
-func (w *worker) takeSlot(of *partitionState) int32 {
-	if len(of.slots) == 0 {
-		chunk := of.nextChunk
-		of.nextChunk++
-		w.messages.chunks[chunk] = new([slotChunk]Flow)
-		for i := int32(slotChunk - 1); i >= 0; i-- {
-			of.slots = append(of.slots, chunk*slotChunk+i)
-		}
-	}
-	last := len(of.slots) - 1
-	slot := of.slots[last]
-	of.slots = of.slots[:last]
-	return slot
-}
-
-// messageStarted records the start of a message.
-func (w *worker) messageStarted(f *Flow) {
-	r := w.rings[-1-f.Send]
-	r.results[f.Number-r.number].start = f.Start
+	w.openMessage(r.numberOf(rank, m))
 }
 
 // messageSent records that a message's last packet has started to leave.
@@ -247,80 +162,6 @@ func (w *worker) tryLeave(r *ring, rank int) {
 		}
 	}
 	w.notifyFollowers()
-}
-
-// freeMessages keeps the results of messages that have ended, among flows by id, and frees their slots. Call it after
-// all observers have been notified of the end.
-func (e *Engine) freeMessages(ids []int32) {
-	if len(e.rings) == 0 {
-		return
-	}
-	// so that slots are reused alike
-	slices.SortFunc(ids, func(a, b int32) int { return e.nameOf(int(a)) - e.nameOf(int(b)) })
-	for _, id := range ids {
-		slot := id - int32(len(e.flows))
-		if slot < 0 {
-			continue
-		}
-		f := e.flow(int(id))
-		e.checkFlow(f)
-		e.keepControlError(f)
-		e.rings[-1-f.Send].keep(f)
-		of := e.partitions[e.ports[f.sourcePort(e.plan)].partition]
-		of.slots = append(of.slots, slot)
-		*f = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
-	}
-}
-
-// keep keeps the results of a message that has ended.
-func (r *ring) keep(f *Flow) {
-	i := f.Number - r.number
-	if r.lastRTT != nil {
-		r.lastRTT[i] = uint32(min(f.LastRTT().RoundNanoseconds(), math.MaxUint32))
-	}
-	congested, undetermined := f.Marked()
-	fct := f.Finished - f.Start
-	if fct > math.MaxUint32 || congested > math.MaxUint16 || undetermined > 0 || f.Retransmitted() > 0 ||
-		f.Recovery() != (FlowRecovery{}) || f.Delivered() != f.Size {
-		other := *f
-		other.past = flowOutcome{
-			f.Delivered(), f.Retransmitted(), uint32(congested), uint32(undetermined), f.LastRTT(), nil,
-		}
-		if met := f.Recovery(); met != (FlowRecovery{}) {
-			other.past.recovery = &met
-		}
-		other.Sender, other.Receiver = nil, nil
-		r.others[f.Number], r.results[i].state = other, messageOther
-		return
-	}
-	r.results[i].state, r.results[i].detail, r.results[i].marked = messageEnded, uint32(fct), uint16(congested)
-}
-
-// Message returns a copy of the flow with a number: one of Flows, or a message of a ring. It has neither a Sender nor a
-// Receiver unless it has started and not ended.
-func (e *Engine) Message(number int) Flow {
-	if number < len(e.flows) {
-		return e.flows[number]
-	}
-	r := e.rings[sort.Search(len(e.rings), func(i int) bool { return e.rings[i].number > number })-1]
-	rank, m := r.position(number)
-	v := &r.results[number-r.number]
-	switch v.state {
-	case messageOpen:
-		return *e.messages.slot(int(v.detail))
-	case messageOther:
-		return r.others[number]
-	}
-	f := Flow{FlowConfig: r.Flows[rank], Number: number, Finished: vtime.Never, timerAt: vtime.Never}
-	f.Size, f.Start = r.Size(rank, int(m)), vtime.Never
-	if v.state == messageEnded {
-		f.Start, f.Finished = v.start, v.start+vtime.Time(v.detail)
-		f.past.delivered, f.past.marked = f.Size, uint32(v.marked)
-		if r.lastRTT != nil {
-			f.past.lastRTT = vtime.Time(r.lastRTT[number-r.number]) * vtime.Nanosecond
-		}
-	}
-	return f
 }
 
 // RingProgress returns how many of its messages a rank of the ring with an index has had acknowledged, and received;

@@ -78,11 +78,12 @@ func Of(s *scenario.Scenario, controller string) (*Run, error) {
 
 // Memory returns the expected peak of a process that runs a scenario once, in bytes. It needs no drawn flows.
 func Memory(s *scenario.Scenario) int64 {
-	ring := s.RingMessages()
-	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory + int64(s.FlowCount()-ring)*scenario.FlowMemory +
+	ring, stream := s.ByRule()
+	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory +
+		int64(s.FlowCount()-ring-stream)*scenario.FlowMemory + int64(stream)*scenario.StreamMemory +
 		int64(ring)*scenario.RingMemory + int64(min(ring, values))*valuesMemory
 	for i := range s.Workloads {
-		if g := s.Workloads[i].Graph; g != nil {
+		if g := s.Workloads[i].Graph; g != nil && !s.Workloads[i].Streams() {
 			bytes += int64(len(g.Messages)) * (scenario.MessageMemory - scenario.FlowMemory)
 		}
 	}

@@ -87,7 +87,7 @@ func (d *dataFlow) run(random *rand.Rand) {
 	needs, done := make([]int, n), make([]bool, n)
 	followers := make([][]int32, n)
 	for i := range d.g.Operations {
-		waits := d.g.Waits(int32(i))
+		waits := slices.Collect(d.g.Waits(int32(i)))
 		needs[i] = len(waits)
 		for _, w := range waits {
 			followers[w.Operation] = append(followers[w.Operation], int32(i))
@@ -385,7 +385,7 @@ func TestBarrier(t *testing.T) {
 			after := map[int32]bool{slow: true} // operations that happen after the late rank has come
 			order, _ := g.Order()
 			for _, id := range order {
-				for _, w := range g.Waits(id) {
+				for w := range g.Waits(id) {
 					after[id] = after[id] || after[w.Operation]
 				}
 				if o := &g.Operations[id]; o.Kind == steps.Send && after[id] {
@@ -423,7 +423,7 @@ func TestPairwiseRounds(t *testing.T) {
 					}
 				}
 				// of its round, and of the collective's begin
-				got := slices.DeleteFunc(slices.Clone(g.Waits(send)), func(w steps.Wait) bool {
+				got := slices.DeleteFunc(slices.Collect(g.Waits(send)), func(w steps.Wait) bool {
 					return !slices.Contains(sends[r][:k/chunks*chunks], w.Operation) && !slices.Contains(receives[r], w.Operation)
 				})
 				order := func(a, b steps.Wait) int { return int(a.Operation - b.Operation) }

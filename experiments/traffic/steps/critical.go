@@ -62,7 +62,7 @@ func (g *Graph) Critical(order []int32, first, end int32,
 			continue
 		}
 		o, t := &g.Operations[id], &at[id-first]
-		for _, w := range g.Waits(id) {
+		for w := range g.Waits(id) {
 			if !in(w.Operation) {
 				continue
 			}

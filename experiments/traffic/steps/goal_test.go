@@ -49,7 +49,7 @@ func TestReadGOAL(t *testing.T) {
 	var all []string
 	for i := range g.Operations {
 		text := g.Describe(int32(i))
-		for _, w := range g.Waits(int32(i)) {
+		for w := range g.Waits(int32(i)) {
 			text += " after " + g.Describe(w.Operation) + []string{"", " sent", " started"}[w.Until]
 		}
 		all = append(all, text)
@@ -86,8 +86,9 @@ func TestReadGOALBinary(t *testing.T) {
 	}
 	for i := range want.Operations {
 		a, b := got.Operations[i], want.Operations[i]
-		if a.first, b.first = 0, 0; a != b || !slices.Equal(got.Waits(int32(i)), want.Waits(int32(i))) {
-			t.Errorf("operation %d is %+v after %v, want %+v after %v", i, a, got.Waits(int32(i)), b, want.Waits(int32(i)))
+		has, wants := slices.Collect(got.Waits(int32(i))), slices.Collect(want.Waits(int32(i)))
+		if a.first, b.first = 0, 0; a != b || !slices.Equal(has, wants) {
+			t.Errorf("operation %d is %+v after %v, want %+v after %v", i, a, has, b, wants)
 		}
 	}
 	if got.Ranks != want.Ranks || !reflect.DeepEqual(got.Messages, want.Messages) {

@@ -5,6 +5,7 @@ package steps
 
 import (
 	"fmt"
+	"iter"
 	"sort"
 	"strings"
 
@@ -67,7 +68,7 @@ type Graph struct {
 	// allows them.
 	Rings  []Ring
 	ByRule bool
-	waits  []Wait
+	waits  []uint32 // operation times 4, and event
 }
 
 // Ring represents the messages of a collective on a ring: each of its ranks sends some to the next. A rank sends its
@@ -109,6 +110,14 @@ func (g *Graph) RingAt(message int) int {
 	return sort.Search(len(g.Rings), func(i int) bool { return g.Rings[i].Message > message }) - 1
 }
 
+// SizeOf returns the size of the message with a number.
+func (g *Graph) SizeOf(message int) int64 {
+	if r := g.RingOf(message); r != nil {
+		return r.Size(r.Position(message))
+	}
+	return g.Messages[message].Size
+}
+
 // MessageCount returns the number of messages, including those of rings.
 func (g *Graph) MessageCount() int {
 	n := len(g.Messages)
@@ -146,7 +155,7 @@ func (g *Graph) Add(o Operation, after ...Wait) int32 {
 	if o.Kind == Compute {
 		o.Message = -1
 	}
-	g.waits = append(g.waits, after...)
+	g.pack(after)
 	g.Operations = append(g.Operations, o)
 	return int32(len(g.Operations) - 1)
 }
@@ -169,11 +178,27 @@ func (g *Graph) Pair(send, receive int32, size int64) {
 	g.Messages = append(g.Messages, Message{send, receive, size})
 }
 
-// Waits returns the dependencies of an operation.
-func (g *Graph) Waits(operation int32) []Wait {
-	o := &g.Operations[operation]
-	return g.waits[o.first:][:o.waits]
+// pack stores dependencies in four bytes each, as graphs have millions.
+func (g *Graph) pack(waits []Wait) {
+	for _, w := range waits {
+		g.waits = append(g.waits, uint32(w.Operation)<<2|uint32(w.Until))
+	}
 }
+
+// Waits iterates over the dependencies of an operation.
+func (g *Graph) Waits(operation int32) iter.Seq[Wait] {
+	return func(yield func(Wait) bool) {
+		o := &g.Operations[operation]
+		for _, w := range g.waits[o.first:][:o.waits] {
+			if !yield(Wait{int32(w >> 2), Until(w & 3)}) {
+				return
+			}
+		}
+	}
+}
+
+// WaitCount returns the number of dependencies of all operations.
+func (g *Graph) WaitCount() int { return len(g.waits) }
 
 // Order returns the operations in an order in which each follows those that must start before it: its dependencies,
 // and, if it depends on a message's end, the message's send. If there is no such order, cycle holds operations that
@@ -184,7 +209,7 @@ func (g *Graph) Order() (order, cycle []int32) {
 	first := make([]int32, n+1)
 	each := func(f func(before, after int32)) {
 		for i := range g.Operations {
-			for _, w := range g.Waits(int32(i)) {
+			for w := range g.Waits(int32(i)) {
 				f(w.Operation, int32(i))
 				if o := &g.Operations[w.Operation]; o.Kind == Receive && w.Until == Ended {
 					f(g.Messages[o.Message].Send, int32(i))
@@ -243,7 +268,7 @@ func (g *Graph) cycle(needs []int32) []int32 {
 
 // before returns a dependency of an operation that has unmet dependencies itself.
 func (g *Graph) before(at int32, needs []int32) int32 {
-	for _, w := range g.Waits(at) {
+	for w := range g.Waits(at) {
 		if needs[w.Operation] > 0 {
 			return w.Operation
 		}
@@ -307,5 +332,5 @@ func (g *Graph) DescribeCycle(cycle []int32) string {
 func (g *Graph) SetWaits(operation int32, after ...Wait) {
 	o := &g.Operations[operation]
 	o.first, o.waits = int32(len(g.waits)), int32(len(after))
-	g.waits = append(g.waits, after...)
+	g.pack(after)
 }
