@@ -127,10 +127,7 @@ func (e *Engine) addPartitions(whole bool) {
 	e.lookahead, e.phases = division.Lookahead, division.Phases(plan)
 	e.due = slices.Repeat([]vtime.Time{vtime.Never}, division.Count)
 	for i := range division.Count {
-		e.partitions = append(e.partitions, &partitionState{
-			worker: &e.worker,
-			events: newEvents(plan, func(p int) bool { return int(ofPort[p]) == i }),
-		})
+		e.partitions = append(e.partitions, &partitionState{worker: &e.worker})
 		e.partitions[i].hash.Deep = e.deep()
 	}
 	for i := range plan.Ports {
@@ -151,6 +148,9 @@ func (e *Engine) addPartitions(whole bool) {
 		r := e.partitions[ofPort[i]]
 		r.ports = append(r.ports, int32(i))
 	}
+	for _, r := range e.partitions {
+		r.events = newEvents(plan, r.ports)
+	}
 }
 
 // addSwitches fills the pipelines' tables of each switch, and makes its traffic manager.
@@ -169,6 +169,9 @@ func (e *Engine) addSwitches() {
 		fill.Switch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], settings, buffer, thresholds)
 		e.switches = append(e.switches, switchagent.New(e.state, settings, i, int(node.Ports[0]), buffer, thresholds))
 		e.switches[i].TrimTo(e.hosts.ControlPriority)
+		if i > 0 && slices.Equal(cables, e.cables[i-1]) {
+			cables = e.cables[i-1] // one copy for switches that are alike
+		}
 		e.cables = append(e.cables, cables)
 		for _, port := range node.Ports {
 			e.describeDetector(&e.ports[port])

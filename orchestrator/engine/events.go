@@ -35,14 +35,11 @@ const (
 
 // newEvents returns a queue for the events of some of a plan's ports. Its buckets suit all of them sending at line
 // rate, and it reaches beyond the longest link.
-func newEvents(plan *topologies.Plan, of func(port int) bool) calendar.Queue {
+func newEvents(plan *topologies.Plan, ports []int32) calendar.Queue {
 	rate, longest := 1.0, vtime.Time(0)
 	line := plan.Framing.LineBytes(plan.MTU + 58)
-	for i := range plan.Ports {
-		if !of(i) {
-			continue
-		}
-		p := &plan.Ports[i]
+	for _, id := range ports {
+		p := &plan.Ports[id]
 		rate += 2 * float64(p.Rate) / 8 / float64(line) // at most two events a packet and port
 		longest = max(longest, p.Delay+p.Rate.TimeFor(line))
 	}

@@ -173,11 +173,12 @@ func oddFaults(e *Engine, random *rand.Rand) {
 
 // unite makes one partition of all of an engine's.
 func unite(e *Engine) {
-	one := &partitionState{worker: &e.worker, events: newEvents(e.plan, func(int) bool { return true })}
+	one := &partitionState{worker: &e.worker}
 	for i := range e.ports {
 		e.ports[i].partition = 0
 		one.ports = append(one.ports, int32(i))
 	}
+	one.events = newEvents(e.plan, one.ports)
 	e.partitions, e.due, e.lookahead, e.phases =
 		[]*partitionState{one}, []vtime.Time{vtime.Never}, vtime.Never, [][]int32{{0}}
 }
