@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pausenet/pausenet/experiments/analysis/estimate"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/results"
@@ -127,14 +128,15 @@ means over the seeds with 95 % confidence intervals.`,
 const manyFlows = 500_000
 
 // spareMemory makes garbage collection more frequent for runs with many flows: at 40 % growth of the heap instead of
-// 100 %. Two million flows then stay below 1 GB, at about 5 % more time. At 20 % if most are messages without flows, whose
-// data holds no pointers. GOGC in the environment takes precedence.
+// 100 %. Two million flows then stay below 1 GB, at about 5 % more time. At 20 % if many flows are messages that exist
+// only while they are open, or if there are many ports: little of their data has pointers to follow. GOGC in the
+// environment takes precedence.
 func spareMemory(batch *suite.Suite) {
 	percent := 100
 	for i := range batch.Scenarios {
 		s := batch.Scenarios[i].Scenario
 		switch rings, others := s.ByRule(); {
-		case rings+others >= manyFlows:
+		case rings+others >= manyFlows || len(s.Topology.Ports) >= estimate.ManyPorts:
 			percent = min(percent, 20)
 		case s.FlowCount() >= manyFlows:
 			percent = min(percent, 40)

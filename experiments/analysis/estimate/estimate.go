@@ -34,9 +34,13 @@ type Run struct {
 const (
 	processMemory = 40 << 20
 	portMemory    = 5100 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
+	manyMemory    = 3300 // the same with ManyPorts
 	valuesMemory  = 45   // the statistics' other values of the first messages
 	values        = 4 << 20
 )
+
+// ManyPorts sets the number of ports from which their data dominate a run's memory, and run collects garbage more often.
+const ManyPorts = 200_000
 
 // rowBytes estimates the length of a row of ports.csv with short names.
 const rowBytes = 45
@@ -79,9 +83,12 @@ func Of(s *scenario.Scenario, controller string) (*Run, error) {
 // Memory returns the expected peak of a process that runs a scenario once, in bytes. It needs no drawn flows.
 func Memory(s *scenario.Scenario) int64 {
 	ring, stream := s.ByRule()
-	bytes := processMemory + int64(len(s.Topology.Ports))*portMemory +
-		int64(s.FlowCount()-ring-stream)*scenario.FlowMemory + int64(stream)*scenario.StreamMemory +
-		int64(ring)*scenario.RingMemory + int64(min(ring, values))*valuesMemory
+	ports, each := int64(len(s.Topology.Ports)), int64(portMemory)
+	if ports >= ManyPorts {
+		each = manyMemory
+	}
+	bytes := processMemory + ports*each + int64(s.FlowCount()-ring-stream)*scenario.FlowMemory +
+		int64(stream)*scenario.StreamMemory + int64(ring)*scenario.RingMemory + int64(min(ring, values))*valuesMemory
 	for i := range s.Workloads {
 		if g := s.Workloads[i].Graph; g != nil && !s.Workloads[i].Streams() {
 			bytes += int64(len(g.Messages)) * (scenario.MessageMemory - scenario.FlowMemory)
