@@ -9,6 +9,11 @@ import (
 
 // handle executes an event.
 func (w *worker) handle(ev event) error {
+	if w.defers && ev.Kind != uint8(eventArrival) {
+		if err := w.catchUp(w.servedBy(ev), ev.At, ev.Seq); err != nil {
+			return err
+		}
+	}
 	//exhaustive:enforce
 	switch eventKind(ev.Kind) {
 	case eventArrival:
@@ -58,16 +63,28 @@ func (w *worker) driveOne(i int32, end vtime.Time) (n int64, err error) {
 	w.expectArrivals(r, end)
 	before := w.Events
 	for r.events.Next() < end {
-		ev := r.events.Pop()
-		w.now = ev.At
-		w.Events++
-		if err := w.handle(ev); err != nil {
+		if err := w.execute(r.events.Pop()); err != nil {
 			return w.Events - before, err
 		}
 	}
-	w.due[i] = r.events.Next()
+	due := vtime.Never
+	for _, id := range r.ports {
+		p := &w.ports[id]
+		if err := w.catchUp(p, end, 0); err != nil {
+			return w.Events - before, err
+		}
+		due = min(due, p.deferred.At)
+	}
+	w.due[i] = min(due, r.events.Next())
 	w.lastEvent = max(w.lastEvent, w.now)
 	return w.Events - before, nil
+}
+
+// execute executes an event at its time.
+func (w *worker) execute(ev event) error {
+	w.now = ev.At
+	w.Events++
+	return w.handle(ev)
 }
 
 // expectArrivals schedules the first arrivals from other partitions. It also prefetches the memory of the ports that
@@ -83,6 +100,9 @@ func (w *worker) expectArrivals(r *partitionState, end vtime.Time) {
 		if next != vtime.Never && !from.expected && from.partition != p.partition {
 			from.expected = true
 			w.push(p.partition, next, eventArrival, from.id)
+		}
+		if p.deferred.At != vtime.Never && (p.wire.count == 0 || p.faulty) { // because of a fault since
+			w.undefer(p)
 		}
 		if registers := &w.state.Ports[id]; next < end {
 			sum += int(w.state.Ports[p.peer].Kind) + int(registers.RxFrames) +

@@ -136,7 +136,7 @@ func (e *Engine) addPartitions(whole bool) {
 		e.ports[i] = port{
 			id: int32(i), partition: ofPort[i], peer: int32(p.Peer), isSwitch: node.Kind == topologies.Switch,
 			index:  int32(node.Index),
-			wakeAt: vtime.Never, delay: p.Delay,
+			wakeAt: vtime.Never, deferred: event{At: vtime.Never}, delay: p.Delay,
 		}
 		if node.Kind == topologies.Host {
 			e.ports[i].index = int32(p.Interface)

@@ -62,6 +62,12 @@ type partitionState struct {
 	_        [4]int64 // keeps two partitions out of one cache line
 }
 
+// sequence returns the Seq of the next event, other than an arrival that is ordered by port.
+func (r *partitionState) sequence() uint64 {
+	r.scheduled++
+	return 1<<32 + r.scheduled
+}
+
 // scheduler holds the events of each partition, and the time of the worker that drives them.
 type scheduler struct {
 	now        vtime.Time // time in the partition that is driven
@@ -79,8 +85,7 @@ func (s *scheduler) push(partition int32, at vtime.Time, kind eventKind, id int3
 	of := s.partitions[partition]
 	seq := uint64(id)
 	if kind != eventArrival || !s.byPort {
-		seq = 1<<32 + of.scheduled
-		of.scheduled++
+		seq = of.sequence()
 	}
 	of.events.Push(event{At: at, Seq: seq, ID: id, Kind: uint8(kind)})
 	if at < s.due[partition] {

@@ -16,7 +16,7 @@ func (w *worker) serve(p *port) error {
 	if w.now < p.busyUntil {
 		if !p.freeArmed {
 			p.freeArmed = true
-			w.push(p.partition, p.busyUntil, eventFree, p.id)
+			w.pushOwn(p, p.busyUntil, eventFree)
 		}
 		return nil
 	}
@@ -33,7 +33,7 @@ func (w *worker) serve(p *port) error {
 		}
 		if wake < p.wakeAt {
 			p.wakeAt = wake
-			w.push(p.partition, wake, eventWake, p.id)
+			w.pushOwn(p, wake, eventWake)
 		}
 		return nil
 	}
@@ -49,7 +49,7 @@ func (w *worker) serve(p *port) error {
 	p.txBytes[f.Priority] += int64(n)
 	if w.waiting(p) && !p.freeArmed {
 		p.freeArmed = true
-		w.push(p.partition, p.busyUntil, eventFree, p.id)
+		w.pushOwn(p, p.busyUntil, eventFree)
 	}
 	if t := w.monitor.tracer; t != nil {
 		t.Departed(w.now, int(p.id), f, serialisation)
@@ -144,13 +144,21 @@ func (w *worker) choose(p *port, registers *ebpf.Port) (*frame.Frame, vtime.Time
 // arrive moves the first frame on the wire from port p to the far end: through p's egress pipeline and the peer's
 // ingress pipeline, and on from there.
 func (w *worker) arrive(p *port) error {
+	in := &w.ports[p.peer]
+	if err := w.catchUp(in, w.now, 0); err != nil {
+		return err
+	}
 	if p.faulty {
 		if done, err := w.arriveFaulty(p); done || err != nil {
 			return err
 		}
 	}
+	if p.wire.count == 1 { // without it there may be no later arrival
+		if err := w.catchUp(p, w.now, 0); err != nil {
+			return err
+		}
+	}
 	f := w.takeOff(p)
-	in := &w.ports[p.peer]
 	in.arrived++
 	w.Hops++
 	w.depart(p, f)
@@ -202,6 +210,8 @@ func (w *worker) takeOff(p *port) *frame.Frame {
 	next := p.wire.next()
 	if p.expected = next != vtime.Never; p.expected {
 		w.push(w.ports[p.peer].partition, next, eventArrival, p.id)
+	} else if p.deferred.At != vtime.Never {
+		w.undefer(p)
 	}
 	return f
 }

@@ -30,16 +30,16 @@ type port struct {
 	arrived   int64
 	txFrames  int64
 	wire      flight       // frames on the wire to the peer
-	busy      vtime.Time   // time spent serialising, for all frames started
+	deferred  event        // see pushOwn; At is vtime.Never without one
 	control   *frame.Queue // of a host's port: PFC frames or credit messages that wait; nil: never any
 	txBytes   [switchagent.Priorities]int64
+	busy      vtime.Time // time spent serialising, for all frames started
 
 	rate      units.Rate
 	pausing   *pausing   // nil: no PAUSE was received or sent
 	pfcSent   [2]int64   // RESUMEs and PAUSEs that left
 	fault     *portFault // nil: never any
 	hostStack *hostStack // of a host's port in a live fabric
-	_         [3]int64
 }
 
 func (p *port) setRate(rate units.Rate) {

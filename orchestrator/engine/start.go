@@ -12,6 +12,7 @@ func (e *Engine) Start() {
 	}
 	e.started = true
 	e.startOperations()
+	e.defers = e.divided() && e.monitor.tracer == nil && !e.countsFrames && len(e.operations)+len(e.rings) == 0
 	e.keepHeaders(e.pool)
 	for _, n := range e.nics {
 		n.HeadersOnly = !e.plane.CarriesPayload()

@@ -97,7 +97,8 @@ type fabric struct {
 	flowTable
 	steps
 	features  plane.Features
-	longest   int // longest frame that a NIC sends, in bytes
+	defers    bool // hosts' ports defer events; see pushOwn
+	longest   int  // longest frame that a NIC sends, in bytes
 	rerouted  bool
 	watchdogs watchdogs
 	punt      func(port int, data []byte) bool // see Engine.Punt; nil: switches have no control plane of their own
