@@ -12,9 +12,9 @@
 //   - Data, lowest first: events.go (scheduler: the events of partitions), totals.go, violation.go, wire.go (frames on
 //     a cable), port.go, links.go (all ports), flow.go, flowtable.go, observer.go (interfaces of observers and
 //     tracers), worker.go (the state of a worker), engine.go.
-//   - Order of events: dispatch.go (the events of a partition), partitions.go (how far to drive which partition;
-//     package partition divides the fabric), workers.go (several at once), calls.go, start.go, run.go (Run), step.go
-//     (live fabrics), panic.go. Package calendar has the event queues.
+//   - Order of events: dispatch.go (the events of a partition), deferred.go (events that hosts' ports defer),
+//     partitions.go (how far to drive which partition; package partition divides the fabric), workers.go (several at
+//     once), calls.go, start.go, run.go (Run), step.go (live fabrics), panic.go. Package calendar has the event queues.
 //   - The way of a frame: forwarding.go; flows.go, queuepairs.go, hoststack.go and slowpath.go (frames that hosts and
 //     switches' processors send and receive); operations.go and rings.go (flows that wait for others), messages.go
 //     (flows that exist only while they are open). Packages plane and wasmplane are the pipelines' side. Package
