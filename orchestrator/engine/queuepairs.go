@@ -249,9 +249,9 @@ func (e *Engine) checkPair(p *Pair) {
 		e.fail("flows arrive in order, exactly once", location, "%d bytes sent, %d delivered, %d acknowledged", a.BytesSent,
 			b.BytesReceived, a.BytesAcked)
 	}
-	var excuses int64
+	excuses := e.trimmedFrames()
 	for _, n := range e.nics {
-		excuses += n.Timeouts + n.Trimmed + n.RNRs
+		excuses += n.Timeouts + n.RNRs
 	}
 	if e.Dropped+excuses == 0 && !e.rerouted && !e.plan.Moving() &&
 		a.Retries+b.Retries+b.Duplicates+b.OutOfOrder != 0 {
