@@ -310,8 +310,18 @@ func TestCluster(t *testing.T) {
 	l := newLab(t)
 	s := l.serve(t.TempDir(), 1)
 	var all []chan error
+	var joined sync.WaitGroup // a worker that joins after the last point was made would ask in vain
+	joined.Add(3)
 	for i := range 3 {
-		all = append(all, s.worker(t.Context(), fmt.Sprintf("w%d", i), "b1", honest))
+		once := sync.OnceFunc(joined.Done)
+		all = append(all, s.worker(t.Context(), fmt.Sprintf("w%d", i), "b1",
+			func(ctx context.Context, job *sweep.Job, p engine.Progress) error {
+				if !strings.Contains(job.Directory, "canary") {
+					once()
+					joined.Wait()
+				}
+				return honest(ctx, job, p)
+			}))
 	}
 	s.await()
 	s.equal()
