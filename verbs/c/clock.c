@@ -1,5 +1,6 @@
-/* The library that "up --clock lockstep" preloads into programs on nodes. Their clocks show virtual time, which stands still while any
- * of them runs (orchestrator/lockstep). Calls that wait for a time wait for virtual time; a call that reads a clock, or polls, takes a stated time.
+/* The library that "up --clock lockstep" preloads into programs on nodes. Their clocks show virtual time, which stands still while
+ * any of them runs (orchestrator/lockstep). Calls that wait for a time wait for virtual time. A call that reads a clock, or polls,
+ * takes a stated time.
  * A process outside of such a fabric keeps the machine's clocks.
  */
 #define _GNU_SOURCE
@@ -658,15 +659,13 @@ EXPORT int timerfd_create(int id, int flags)
 	if (!is_virtual(id))
 		return (int)syscall(SYS_timerfd_create, id, flags);
 	int fd = eventfd(0, flags & (TFD_CLOEXEC | TFD_NONBLOCK)), own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (own < 0)
-		return fd;
 	lock_timers(&before);
-	bool added = add_timer(fd, own, offset_of(id));
+	bool added = own >= 0 && add_timer(fd, own, offset_of(id));
 	unlock_timers(&before);
 	if (!added) {
 		close(fd);
 		close(own);
-		return errno = ENOMEM, -1;
+		return errno = own < 0 ? EMFILE : ENOMEM, -1;
 	}
 	return fd;
 }
