@@ -12,7 +12,7 @@ import (
 var ErrFormat = errors.New("none of the formats: show pfc counters, ethtool -S, a dump of COUNTERS_DB")
 
 // Read adds a file of counters to a fabric. The file's name up to its first dot is the name of the node: leaf0.pfc.txt.
-// It is also the name of the port if the output of `ethtool -S` does not name one.
+// If output of `ethtool -S` names no port, the port has that name, too.
 func (f *Fabric) Read(name string, data []byte) error {
 	if len(data) > mostBytes {
 		return fmt.Errorf("larger than %d MiB", mostBytes>>20)

@@ -11,8 +11,8 @@ import "github.com/pausenet/pausenet/vtime"
 // before other events of the NIC, and when the partition reaches the end of its phase. If the wire is empty, the event
 // queue holds the event.
 //
-// Nothing is deferred with operations or tracers, which see several NICs, with credits, which are counted as frames
-// leave, and at ports with faults.
+// A run defers no events if it has operations or a tracer, because they observe several NICs, or credits, because it
+// counts them as frames leave. A port with faults defers none.
 func (w *worker) pushOwn(p *port, at vtime.Time, kind eventKind) {
 	// At eventFree the wire is not empty: the port's last frame is on it.
 	if !w.defers || p.isSwitch || p.faulty || p.deferred.At != vtime.Never || kind == eventWake && p.wire.count == 0 {
@@ -38,7 +38,7 @@ func (w *worker) catchUp(p *port, at vtime.Time, seq uint64) error {
 	return w.catchUpTo(p, at, seq)
 }
 
-// catchUpTo implements catchUp.
+// catchUpTo is the part of catchUp that the compiler does not inline.
 func (w *worker) catchUpTo(p *port, at vtime.Time, seq uint64) error {
 	now, events := w.now, &w.partitions[p.partition].events
 	for p.deferred.At < at || p.deferred.At == at && p.deferred.Seq < seq {

@@ -41,8 +41,9 @@ def sweep(
     ``{"switch.pfc.xoff": ["256KB", "320KB"]}``, or a text as ``"10us..30us:5us"``; with one value it is a setting of every point.
 
     Each parameter has a column of texts, named by its path. If its values have units, a second column has the numbers
-    (``switch.pfc.xoff_bytes``). Metrics are in base units. ``table.attrs["path"]`` is the folder: ``pausenet.load`` reads the points' runs there. With out, a stopped
-    sweep continues where it was. Without it the folder is temporary, and removed when Python ends.
+    (``switch.pfc.xoff_bytes``). Metrics are in base units. ``table.attrs["path"]`` is the folder: ``pausenet.load`` reads the
+    points' runs there. With out, a stopped sweep continues where it was. Without it the folder is temporary, and removed when
+    Python ends.
 
     parquet writes the table as sweep.parquet too.
 

@@ -1,7 +1,8 @@
 """Bring up live fabrics by Mininet's command line and topologies.
 
-``python3 -m pausenet.mininet --topo linear,4 --test pingall`` stands for ``mn --topo linear,4 --test pingall``. A file of ``--custom``
-needs no change: ``from mininet.topo import Topo`` finds the class here. Any other option is one of ``pausenet up``, such as ``--slowdown 200``.
+``python3 -m pausenet.mininet --topo linear,4 --test pingall`` stands for ``mn --topo linear,4 --test pingall``.
+A file of ``--custom`` needs no change: ``from mininet.topo import Topo`` finds the class here.
+Any other option is one of ``pausenet up``, such as ``--slowdown 200``.
 
 In a program of your own, ``pausenet.up(topo)`` brings an object of ``Topo`` up.
 """
@@ -59,7 +60,10 @@ class Topo:
         return name
 
     def addLink(self, node1: str, node2: str, port1: Any = None, port2: Any = None, **options: Any) -> int:  # noqa: N802
-        """Add a link and return its number. ``bw`` is in Mbit/s, ``delay`` a text such as ``"10ms"``. Ports are numbered in the order of links."""
+        """Add a link and return its number. Ports are numbered in the order of links.
+
+        ``bw`` is in Mbit/s, ``delay`` a text such as ``"10ms"``.
+        """
         link: Dict[str, Any] = {"from": node1, "to": node2}
         if options.get("bw") is not None:
             link["rate"] = f"{options['bw']}Mbps"

@@ -1,5 +1,6 @@
-/* Waits by each call that the library of programs' clocks has (verbs/c/clock.c), and compares the virtual time that passed with the time that
- * was asked for. It prints the calls that differ. The command's TestLockstepCalls runs it on a host of a fabric in lock step.
+/* Waits by each call that the library of programs' clocks has (verbs/c/clock.c), and compares the virtual time that passed with
+ * the time that was asked for. It prints the calls that differ. The command's TestLockstepCalls runs it on a host of a fabric in
+ * lock step.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -180,7 +181,8 @@ static void descriptors(void)
 	    !timerfd_settime(fd, 0, &set, NULL) && !usleep(450) && read(fd, &n, sizeof(n)) == sizeof(n) && n == 2 &&
 		    read(fd, &n, sizeof(n)) == sizeof(n) && n == 1);
 	set = (struct itimerspec){.it_value = in(CLOCK_MONOTONIC, 300 * US)};
-	TRY("timerfd until a time", 300 * US - COSTS / 2, !timerfd_settime(fd, TFD_TIMER_ABSTIME, &set, NULL) && read(fd, &n, sizeof(n)) == sizeof(n));
+	TRY("timerfd until a time", 300 * US - COSTS / 2,
+	    !timerfd_settime(fd, TFD_TIMER_ABSTIME, &set, NULL) && read(fd, &n, sizeof(n)) == sizeof(n));
 	set.it_value = (struct timespec){0};
 	timerfd_settime(fd, 0, &set, NULL);
 	TRY("timerfd, stopped", 1 * MS, poll(&one, 1, 1) == 0);

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Pages are written by Go code instead of html/template. Its base, text/template, calls methods whose names it learns
-// only at run time, so the linker would keep every exported method of every type in the program.
+// This package writes pages by Go code, without html/template: that package finds methods by name at run time, and for
+// its sake the linker would keep every exported method in the program.
 
 // markup holds HTML that needs no escaping.
 type markup string
