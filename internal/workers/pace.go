@@ -36,7 +36,8 @@ type sample struct {
 type reading struct{ at, used time.Duration }
 
 const (
-	least = 32 // events, of some 200 ns each, that justify another worker
+	least  = 32  // events, of some 200 ns each, that justify another worker
+	beside = 128 // events beside the largest item that justify several: below, moving data between caches costs more
 
 	chunk  = 3 * time.Millisecond // minimum duration of a sample
 	phases = 4                    // minimum phases of a sample, because kinds of phases differ in the cost of an event
@@ -55,7 +56,7 @@ var start = time.Now()
 // caller calls PhaseDone at the end of the phase.
 func (c *Pool) Useful(events, most int) int {
 	workers := min(c.size, events/least)
-	if workers < 2 || events-most < least { // too little work beside the largest item
+	if workers < 2 || events-most < beside {
 		return 1
 	}
 	c.pace.timing, c.pace.started = true, time.Since(start)

@@ -140,7 +140,7 @@ func TestPaceBusy(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	c := New(4)
 	defer c.Close()
-	for _, k := range []struct{ events, most, want int }{{20, 5, 1}, {1000, 990, 1}, {70, 30, 2}, {1000, 10, 4}} {
+	for _, k := range []struct{ events, most, want int }{{20, 5, 1}, {1000, 990, 1}, {160, 40, 1}, {160, 30, 4}, {1000, 10, 4}} {
 		if n := c.Useful(k.events, k.most); n != k.want || c.pace.timing != (n > 1) {
 			t.Errorf("%+v: %d workers, to be measured: %v", k, n, c.pace.timing)
 		}
