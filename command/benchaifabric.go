@@ -28,7 +28,7 @@ type aiFabricFlags struct {
 }
 
 func newBenchAIFabricCommand() *cobra.Command {
-	f := aiFabricFlags{jobs: 1}
+	var f aiFabricFlags
 	c := &cobra.Command{
 		Use:   "ai-fabric",
 		Short: "Run the tests of the IETF draft on benchmarking AI fabrics",
@@ -68,7 +68,7 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 	c.MarkFlagsMutuallyExclusive("seed", "seeds")
 	flags.StringVar(&f.out, "out", "", "keep the runs in this `folder` (default: delete them)")
 	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
-	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at a time")
+	jobsFlag(c, &f.jobs, "runs")
 	processorsFlag(c, &f.processors, " (default: all, shared by the runs)")
 	formatFlag(c, &f.format, "markdown")
 	completeBy(c, "topology", func(
@@ -77,12 +77,12 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 		return topologies.BuiltinNames(), cobra.ShellCompDirectiveDefault
 	})
 	completeFolder(c, "out")
-	completeNothing(c, "seed", "seeds", "jobs")
+	completeNothing(c, "seed", "seeds")
 	return c
 }
 
 func (f *aiFabricFlags) run(c *cobra.Command) error {
-	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), atLeastOne(c.Flags(), "jobs"),
+	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "topology"), checkJobs(c, &f.jobs),
 		checkProcessors(c, plane.Wasm)); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 
@@ -32,7 +31,7 @@ type benchCCFlags struct {
 }
 
 func newBenchCCCommand() *cobra.Command {
-	f := benchCCFlags{jobs: runtime.NumCPU()}
+	var f benchCCFlags
 	c := &cobra.Command{
 		Use:   "cc",
 		Short: "Rank congestion controllers on 60 scenarios",
@@ -66,19 +65,19 @@ runs of such a folder, and exits with 1 if a result differs.`,
 	flags.StringVar(&f.HeldOut, "held-out", "", "also run scenarios drawn by this secret `phrase`")
 	flags.StringVar(&f.out, "out", "", "keep the results in this `folder` (default: print the ranking only)")
 	flags.BoolVar(&f.force, "force", false, "discard results of another benchmark in the folder")
-	flags.IntVar(&f.jobs, "jobs", f.jobs, "`number` of runs at a time (default: one per processor)")
+	jobsFlag(c, &f.jobs, "runs")
 	flags.StringVar(&f.check, "check", "", "repeat runs of this `folder` and compare the results")
 	flags.StringVar(&f.sample, "sample", "20", "`number` of runs that --check repeats, or all")
 	formatFlag(c, &f.format, "markdown")
 	completeFolder(c, "out")
 	completeFolder(c, "check")
-	completeNothing(c, "seeds", "held-out", "jobs", "sample")
+	completeNothing(c, "seeds", "held-out", "sample")
 	return c
 }
 
 func (f *benchCCFlags) run(c *cobra.Command) error {
 	if err := errors.Join(notEmpty(c, "out"), notEmpty(c, "check"), notEmpty(c, "held-out"),
-		atLeastOne(c.Flags(), "jobs"), excludes(c, "check", "cc", "scenarios", "seeds", "out", "force"),
+		checkJobs(c, &f.jobs), excludes(c, "check", "cc", "scenarios", "seeds", "out", "force"),
 		needs(c, "sample", "check"), needs(c, "force", "out")); err != nil {
 		return err
 	}

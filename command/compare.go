@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,20 +91,18 @@ something worse with "git bisect run" (docs/compare.md).`,
 	setFlag(c, &f.Sets)
 	flags.BoolVar(&f.Quick, "quick", false, "use the quick form of scenarios that have one")
 	planeFlag(c, &f.plane)
-	flags.IntVar(&f.Jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
+	jobsFlag(c, &f.Jobs, "runs")
 	formatFlag(c, &f.format)
 	completeBy(c, "over", completeSweeps)
 	completeList(c, "metrics", always(measure.MetricNames()))
 	completeController(c, func(args []string) []string { return controllerWords(args[min(len(args), 2):]) })
-	completeNothing(c, "seeds", "margin", "jobs")
+	completeNothing(c, "seeds", "margin")
 	completeBy(c, "worst", cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveFilterFileExt))
 	return c
 }
 
 func (f *compareFlags) run(c *cobra.Command) error {
-	if !c.Flags().Changed("jobs") {
-		f.Jobs = runtime.GOMAXPROCS(0)
-	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+	if err := checkJobs(c, &f.Jobs); err != nil {
 		return err
 	}
 	if err := needs(c, "worst", "over"); err != nil { // without it no scenario is generated

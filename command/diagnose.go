@@ -73,12 +73,11 @@ The exit code is 1 if an answer is wrong or missing.`,
 	flags.StringVar(&f.topology, "topology", "", "`file` of the fabric (default: "+fabricFile+" in DIR)")
 	flags.StringVar(&f.window, "window", "", "`time` between reset and dump (default: the duration in the fabric's file)")
 	flags.Var((*seedFlag)(&f.seed), "seed", "random `seed` (default: that of the fabric's file)")
-	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
+	jobsFlag(c, &f.jobs, "runs")
 	flags.IntVar(&f.top, "top", 3, "`number` of explanations to print")
 	flags.StringVar(&f.truth, "truth", "", "mark the answers in FILE by this `file`, such as examples/incidents-truth.txt")
 	completeNothing(c, "window")
 	completeNothing(c, "seed")
-	completeNothing(c, "jobs")
 	completeNothing(c, "top")
 	formatFlag(c, &f.format)
 	return c
@@ -92,8 +91,8 @@ func (f *diagnoseFlags) run(c *cobra.Command, args []string) error {
 			return badInput(fmt.Errorf("--window %s: expected a time above 0 and up to 10 s, such as 10ms", f.window))
 		}
 	}
-	if f.jobs < 0 || f.top < 1 {
-		return badInput(errors.New("--jobs must be at least 0 (0: one per processor), and --top at least 1"))
+	if err := errors.Join(checkJobs(c, &f.jobs), atLeastOne(c.Flags(), "top")); err != nil {
+		return err
 	}
 	names, err := f.files(args)
 	if err != nil {

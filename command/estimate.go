@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -115,6 +116,15 @@ func seconds(v float64) string {
 		return fmt.Sprintf("%.0f min", v/60)
 	}
 	return fmt.Sprintf("%.0f h", v/3600)
+}
+
+// runsInMemory returns the number of runs at a time for which the machine has the memory, at least 1.
+func runsInMemory(s *scenario.Scenario) int {
+	free := machine.AvailableMemory()
+	if free == 0 {
+		return math.MaxInt
+	}
+	return max(1, int(free/estimate.Memory(s)))
 }
 
 // memoryWarning warns if so many runs at a time may not fit into the machine's memory.

@@ -21,4 +21,8 @@ func TestMemoryWarning(t *testing.T) {
 		!strings.Contains(texts[0], " available: ") {
 		t.Errorf("16777216 incasts: %q", texts)
 	}
+	// Other processes take and free memory at the same time.
+	if n := runsInMemory(s); n < 1 || memoryWarning(s, max(1, n/8)) != nil || memoryWarning(s, 8*n) == nil {
+		t.Errorf("%d incasts fit into memory", n)
+	}
 }

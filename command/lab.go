@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -275,11 +274,10 @@ The exit code is 0 for full marks, and 1 otherwise.`,
 	flags := c.Flags()
 	flags.StringVar(&f.hidden, "hidden", "", "a teacher's `folder` with hidden.yaml and its scenarios")
 	flags.StringVar(&f.teacher, "teacher", "", "`folder` or archive of a teacher's material: adds its hidden checks")
-	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at a time")
+	jobsFlag(c, &f.jobs, "runs")
 	formatFlag(c, &f.format, formatGradescope, formatClassroom)
 	completeFolder(c, "hidden")
 	c.MarkFlagsMutuallyExclusive("hidden", "teacher")
-	completeNothing(c, "jobs")
 	return c
 }
 
@@ -290,7 +288,7 @@ const (
 )
 
 func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
-	if err := errors.Join(notEmpty(c, "exercise"), atLeastOne(c.Flags(), "jobs")); err != nil {
+	if err := errors.Join(notEmpty(c, "exercise"), checkJobs(c, &f.jobs)); err != nil {
 		return err
 	}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {

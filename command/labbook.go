@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -83,15 +82,14 @@ The exit code is 1 if a submission gets other points.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.teacher, "teacher", "", "`folder` or archive of the teacher's material")
-	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at a time")
+	jobsFlag(c, &f.jobs, "runs")
 	formatFlag(c, &f.format)
-	completeNothing(c, "jobs")
 	completeExercise(c)
 	return c
 }
 
 func (f *labTestFlags) run(c *cobra.Command, name string) error {
-	if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+	if err := checkJobs(c, &f.jobs); err != nil {
 		return err
 	}
 	e, err := lab.Load(name)

@@ -87,7 +87,7 @@ Grades are the same on any machine and in any order. A submission that exceeds
 	flags.StringVar(&f.hidden, "hidden", "", "`folder` with hidden.yaml and its scenarios")
 	flags.StringVar(&f.teacher, "teacher", "", "`folder` or archive of the teacher's material: adds its hidden checks")
 	flags.StringVar(&f.out, "out", "grades", "output `folder`")
-	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of submissions at a time")
+	jobsFlag(c, &f.jobs, "submissions")
 	flags.DurationVar(&f.timeout, "timeout", gradeTime, "`limit` on a submission's processor time, as a last resort")
 	flags.StringVar(&f.due, "due", "", "`time` from which submissions are late, such as \"2026-11-20 23:59\"")
 	flags.StringVar(&f.late, "late", "10%", "`percent` of all points that each started day costs, with --due")
@@ -96,13 +96,13 @@ Grades are the same on any machine and in any order. A submission that exceeds
 	completeFolder(c, "hidden")
 	c.MarkFlagsMutuallyExclusive("hidden", "teacher")
 	completeFolder(c, "out")
-	completeNothing(c, "jobs", "timeout", "due", "late")
+	completeNothing(c, "timeout", "due", "late")
 	_ = c.MarkFlagRequired("exercise")
 	return c
 }
 
 func (f *gradeFlags) run(c *cobra.Command, folder string) error {
-	if err := errors.Join(notEmpty(c, "exercise"), notEmpty(c, "out"), atLeastOne(c.Flags(), "jobs")); err != nil {
+	if err := errors.Join(notEmpty(c, "exercise"), notEmpty(c, "out"), checkJobs(c, &f.jobs)); err != nil {
 		return err
 	}
 	if f.timeout <= 0 {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -49,17 +48,17 @@ parameters of --student; --into writes the student's reference solution.`,
 	flags.StringVar(&f.exercise, "exercise", "", "grade the trials of the exercise of this `name`")
 	flags.StringVar(&f.into, "into", "", "with --exercise: write the reference solution into this new `folder`")
 	flags.StringVar(&f.student, "student", "", "`name` of the student whose parameters the exercise has")
-	flags.IntVar(&f.jobs, "jobs", runtime.NumCPU(), "`number` of runs at a time")
+	jobsFlag(c, &f.jobs, "runs")
 	formatFlag(c, &f.format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeFolder(c, "into")
-	completeNothing(c, "student", "jobs")
+	completeNothing(c, "student")
 	return c
 }
 
 func (f *teacherFlags) run(c *cobra.Command, path string) error {
 	if err := errors.Join(notEmpty(c, "archive"), notEmpty(c, "exercise"), notEmpty(c, "into"),
-		atLeastOne(c.Flags(), "jobs")); err != nil {
+		checkJobs(c, &f.jobs)); err != nil {
 		return err
 	}
 	if f.into != "" && f.exercise == "" {

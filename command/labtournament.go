@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ out. SUBMISSIONS is as for "lab grade".`,
   pausenet lab tournament submissions --seed 7 --rounds 16 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := errors.Join(notEmpty(c, "exercise"), atLeastOne(c.Flags(), "jobs"), atLeastOne(c.Flags(), "rounds")); err != nil {
+			if err := errors.Join(notEmpty(c, "exercise"), checkJobs(c, &o.Jobs), atLeastOne(c.Flags(), "rounds")); err != nil {
 				return err
 			}
 			e, err := lab.LoadFor(exercise, "", teacher, "")
@@ -87,9 +86,9 @@ out. SUBMISSIONS is as for "lab grade".`,
 	flags.StringVar(&teacher, "teacher", "", "`folder` or archive of a teacher's material, whose scenarios replace the exercise's")
 	flags.Var((*seedFlag)(&o.Seed), "seed", "random `seed` of opponents, places, links and times")
 	flags.IntVar(&o.Rounds, "rounds", 8, "`number` of rounds; in a multiple of 8, each player is at each place equally often")
-	flags.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "`number` of games at a time")
+	jobsFlag(c, &o.Jobs, "games")
 	formatFlag(c, &format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
-	completeNothing(c, "seed", "rounds", "jobs")
+	completeNothing(c, "seed", "rounds")
 	return c
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,21 @@ func atLeastOne(flags *pflag.FlagSet, name string) error {
 		return badInput(fmt.Errorf("--%s %s: expected at least 1", name, flags.Lookup(name).Value))
 	}
 	return nil
+}
+
+// jobsFlag adds the flag for the number of runs, or of other things, at a time. checkJobs checks it.
+func jobsFlag(c *cobra.Command, to *int, things string) {
+	c.Flags().IntVar(to, "jobs", 0, "`number` of "+things+" at a time (default: one per processor)")
+	completeNothing(c, "jobs")
+}
+
+// checkJobs checks the number of runs at a time. Without the flag it becomes the number of processors.
+func checkJobs(c *cobra.Command, to *int) error {
+	if !c.Flags().Changed("jobs") {
+		*to = runtime.GOMAXPROCS(0)
+		return nil
+	}
+	return atLeastOne(c.Flags(), "jobs")
 }
 
 // processorsFlag adds the flag for the number of processors per run.

@@ -71,7 +71,7 @@ With --seeds, a run's folder is DIR/SCENARIO/seed=N/CC, and the report shows
 means over the seeds with 95 % confidence intervals.`,
 		Example: `  pausenet run dcon-burst
   pausenet run mine.yaml --cc all
-  pausenet run dcon-websearch --quick --seeds 1..5 --jobs 4
+  pausenet run dcon-websearch --quick --seeds 1..5
   pausenet run incast --cc dcqcn,./mine.star --watch
   pausenet run dcon-burst --cc dcqcn --set switch.pfc.xoff=256KB --pcap L2:S1
   sudo pausenet run dcon-burst --plane kernel
@@ -100,7 +100,7 @@ means over the seeds with 95 % confidence intervals.`,
 		"means with 95 % confidence intervals")
 	setFlag(c, &f.Sets)
 	flags.BoolVar(&f.quick, "quick", false, "run the quick form of long scenarios, NAME-quick")
-	flags.IntVar(&f.Jobs, "jobs", 1, "`number` of runs at a time")
+	jobsFlag(c, &f.Jobs, "runs")
 	processorsFlag(c, &f.Processors, " (default: all, shared by the runs)")
 	flags.StringVar(&f.Directory, "out", "results", "output `folder`")
 	flags.StringSliceVar(&f.capture, "pcap", nil, "capture the links of these `ports`, node:peer,..., into capture.pcapng")
@@ -120,7 +120,7 @@ means over the seeds with 95 % confidence intervals.`,
 	completeList(c, "pcap", portWords)
 	completeFlag(c, "export", runner.ExportHPCC)
 	completeFolder(c, "out")
-	completeNothing(c, "seed", "seeds", "jobs")
+	completeNothing(c, "seed", "seeds")
 	return c
 }
 
@@ -160,7 +160,7 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) (failed
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(atLeastOne(c.Flags(), "jobs"), checkProcessors(c, name)); err != nil {
+	if err := errors.Join(checkJobs(c, &f.Jobs), checkProcessors(c, name)); err != nil {
 		return err
 	}
 	if f.Processors > 1 && len(f.capture) > 0 {
@@ -205,8 +205,11 @@ func (f *runFlags) run(c *cobra.Command, names []string, seedGiven bool) (failed
 		case f.why || why == nil && f.whyUpTo > 0 && s.Scenario.FlowCount() <= f.whyUpTo:
 			s.Observers = append(s.Observers, observe.Why)
 		}
+		if !c.Flags().Changed("jobs") {
+			batch.Jobs = min(batch.Jobs, runsInMemory(s.Scenario))
+		}
 		writeWarnings(stderr(), s.Scenario.Name,
-			memoryWarning(s.Scenario, min(f.Jobs, len(s.Controllers)*max(1, len(s.Seeds)))))
+			memoryWarning(s.Scenario, min(batch.Jobs, len(s.Controllers)*max(1, len(s.Seeds)))))
 		batch.Scenarios = append(batch.Scenarios, *s)
 	}
 	spareMemory(batch)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -124,11 +123,10 @@ type exploreFlags struct {
 func (f *exploreFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.out, "out", "", "output `folder` (default: results/"+c.Name()+"-NAME)")
-	flags.IntVar(&f.jobs, "jobs", 0, "`number` of runs at a time (default: one per processor)")
+	jobsFlag(c, &f.jobs, "runs")
 	formatFlag(c, &f.format)
 	f.serveFlags.add(c, "runs")
 	completeFolder(c, "out")
-	completeNothing(c, "jobs")
 }
 
 // run calls do for a search or tuning with that name and identity. It explains its errors.
@@ -140,9 +138,7 @@ func (f *exploreFlags) run(c *cobra.Command, name, identity string, do func(cont
 	if err != nil {
 		return err
 	}
-	if !c.Flags().Changed("jobs") {
-		f.jobs = runtime.GOMAXPROCS(0)
-	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+	if err := checkJobs(c, &f.jobs); err != nil {
 		return err
 	}
 	o := explore.Options{

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +82,7 @@ machines. Both give the same files as one machine, except times.csv
 		"flows with the tag (default: fct_mean, fct_p99, slowdown_p99, goodput, pauses, "+
 		"pauses_between_switches)")
 	planeFlag(c, &f.plane)
-	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at a time (default: one per processor)")
+	jobsFlag(c, &f.jobs, "points")
 	processorsFlag(c, &f.processors, " (default: all, shared by the points)")
 	flags.StringVar(&f.out, "out", "", "output `folder` (default: results/sweep-NAME)")
 	figuresFlag(c, &f.figures)
@@ -92,7 +91,7 @@ machines. Both give the same files as one machine, except times.csv
 	completeList(c, "metrics", always(measure.MetricNames()))
 	completeFolder(c, "out")
 	flags.StringVar(&f.shard, "shard", "", "run only part `i/n`, such as 1/4 for the first of four; combine the parts with sweep merge")
-	completeNothing(c, "set", "seeds", "jobs", "shard")
+	completeNothing(c, "set", "seeds", "shard")
 	formatFlag(c, &f.format)
 	parquetFlag(c, &f.parquet)
 	f.serveFlags.add(c, "points")
@@ -111,9 +110,7 @@ func (f *sweepFlags) run(c *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	if !c.Flags().Changed("jobs") {
-		f.jobs = runtime.GOMAXPROCS(0)
-	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+	if err := checkJobs(c, &f.jobs); err != nil {
 		return err
 	}
 	plane, err := choosePlane(f.plane)

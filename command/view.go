@@ -74,14 +74,14 @@ samples. Runs made with --record have the queues of all ports.`,
 	setFlag(c, &f.run.Sets)
 	f.fabricFlags(c)
 	flags.BoolVar(&f.run.quick, "quick", false, "run the quick form of a long scenario")
-	flags.IntVar(&f.run.Jobs, "jobs", 1, "`number` of runs at a time")
+	jobsFlag(c, &f.run.Jobs, "runs")
 	processorsFlag(c, &f.run.Processors, " (default: all)")
 	flags.StringVar(&f.run.Directory, "out", "results", "output `folder` for a SCENARIO")
 	flags.BoolVar(&f.run.why, "why", false,
 		"record where each flow's time goes (default: if there are at most 1000 flows)")
 	flags.BoolVar(&f.run.force, "force", false, "overwrite results of other settings")
 	completeFolder(c, "out")
-	completeNothing(c, "seed", "jobs")
+	completeNothing(c, "seed")
 	return c
 }
 

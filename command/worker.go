@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -65,10 +64,10 @@ environment variable PAUSENET_JOIN works, too.`,
 	flags.StringVar(&f.creds, "creds", "", "`file` with credentials for --nats")
 	flags.StringVar(&f.sweep, "sweep", "", "with --nats, the sweep's `ID`.KEY that its coordinator prints")
 	flags.StringVar(&f.name, "name", "", "`name` of this worker in messages (default: the machine's)")
-	flags.IntVar(&f.jobs, "jobs", 0, "`number` of points at a time (default: one per processor)")
+	jobsFlag(c, &f.jobs, "points")
 	processorsFlag(c, &f.processors, " (default: all, shared by the points)")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "`time` to wait for a coordinator that does not answer")
-	completeNothing(c, "join", "nats", "sweep", "name", "jobs", "timeout")
+	completeNothing(c, "join", "nats", "sweep", "name", "timeout")
 	return c
 }
 
@@ -152,9 +151,7 @@ func (f *workerFlags) check(c *cobra.Command) error {
 		return badInput(errors.New("--join: a join string is a secret, but all users of this machine can read a command " +
 			"line: write it to a file and use --join @FILE, pipe it into --join -, or set " + joinVariable))
 	}
-	if !c.Flags().Changed("jobs") {
-		f.jobs = runtime.GOMAXPROCS(0)
-	} else if err := atLeastOne(c.Flags(), "jobs"); err != nil {
+	if err := checkJobs(c, &f.jobs); err != nil {
 		return err
 	}
 	if c.Flags().Changed("processors") {
