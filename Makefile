@@ -29,6 +29,7 @@ build: ## build bin/pausenet (the default)
 VERBS_C = $(sort $(wildcard verbs/c/*.c verbs/c/*.h verbs/c/*.map))
 VERBS_FLAGS = -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -Wl,-z,defs
 RDMACM_C = $(wildcard verbs/c/cm*.c)
+CLOCK_C = $(wildcard verbs/c/clock*.c)
 VERBS ?= bin/verbs
 
 .PHONY: verbs
@@ -36,14 +37,14 @@ verbs: $(VERBS)/librdmacm.so.1 $(VERBS)/libpausenet-clock.so ## build bin/verbs,
 
 $(VERBS)/libibverbs.so.1: $(VERBS_C)
 	@mkdir -p $(VERBS)
-	$(CC) $(VERBS_FLAGS) -Wl,-soname,libibverbs.so.1 -Wl,--version-script=verbs/c/libibverbs.map -o $@ $(filter-out $(RDMACM_C) verbs/c/clock.c,$(filter %.c,$(VERBS_C))) -lpthread
+	$(CC) $(VERBS_FLAGS) -Wl,-soname,libibverbs.so.1 -Wl,--version-script=verbs/c/libibverbs.map -o $@ $(filter-out $(RDMACM_C) $(CLOCK_C),$(filter %.c,$(VERBS_C))) -lpthread
 
 $(VERBS)/librdmacm.so.1: $(VERBS_C) $(VERBS)/libibverbs.so.1
 	$(CC) $(VERBS_FLAGS) -Wl,-soname,librdmacm.so.1 -Wl,--version-script=verbs/c/librdmacm.map -o $@ $(RDMACM_C) $(VERBS)/libibverbs.so.1 -lpthread
 
 $(VERBS)/libpausenet-clock.so: $(VERBS_C)
 	@mkdir -p $(VERBS)
-	$(CC) $(VERBS_FLAGS) -Wl,--version-script=verbs/c/clock.map -o $@ verbs/c/clock.c -ldl -lpthread
+	$(CC) $(VERBS_FLAGS) -Wl,--version-script=verbs/c/clock.map -o $@ $(CLOCK_C) -ldl -lpthread
 
 .PHONY: run
 run: build ## build, run dcon-burst under dcqcn and dcon, write results/dcon-burst/report.html

@@ -3,6 +3,7 @@
 package lockstep
 
 import (
+	"bytes"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -53,6 +54,7 @@ func TestAllWait(t *testing.T) {
 		want                 bool
 	}{
 		{"sleeps in a call", inRead, "S", true},
+		{"registers", "47 0x5 0x7ffd 0x40000000 0x0 0x0 0x706e636c 0x7ffd 0x7f1a", "S", false},
 		{"runs", "running", "R", false},
 		{"about to sleep, or preempted", "running", "S", false},
 		{"waits for a disk", inRead, "D", false},
@@ -247,18 +249,22 @@ func TestLayout(t *testing.T) {
 	if m == nil || string(m[1]) != strconv.Itoa(Slots) {
 		t.Errorf("CLOCK_SLOTS is %s there, %d here", m, Slots)
 	}
+	if !regexp.MustCompile(`CLOCK_REGISTERS = ` + string(bytes.TrimSpace(registers)) + ` `).Match(text) {
+		t.Errorf("clock.h does not have CLOCK_REGISTERS = %s", registers)
+	}
 	var s slot
 	var p page
 	got := [...]uintptr{
 		unsafe.Sizeof(s), unsafe.Offsetof(s.polls), unsafe.Offsetof(s.busy), unsafe.Offsetof(s.calls),
-		unsafe.Offsetof(p.epoch), unsafe.Offsetof(p.quiet), unsafe.Offsetof(p.slots),
+		unsafe.Offsetof(s.waits), unsafe.Offsetof(p.epoch), unsafe.Offsetof(p.quiet), unsafe.Offsetof(p.slots),
 	}
-	if want := [...]uintptr{32, 8, 12, 16, 8, 16, 64}; got != want {
+	if want := [...]uintptr{32, 8, 12, 16, 20, 8, 16, 64}; got != want {
 		t.Errorf("sizes and offsets %v, want %v", got, want)
 	}
 	for i, assertion := range []string{
 		`sizeof(struct clock_slot) == 32`, `offsetof(struct clock_slot, polls) == 8`, `offsetof(struct clock_slot, busy) == 12`,
-		`offsetof(struct clock_slot, calls) == 16`, `offsetof(struct clock_page, epoch) == 8`,
+		`offsetof(struct clock_slot, calls) == 16`,
+		`offsetof(struct clock_slot, waits) == 20`, `offsetof(struct clock_page, epoch) == 8`,
 		`offsetof(struct clock_page, quiet) == 16`, `offsetof(struct clock_page, slots) == 64`,
 	} {
 		if !regexp.MustCompile(`_Static_assert\(` + regexp.QuoteMeta(assertion)).Match(text) {

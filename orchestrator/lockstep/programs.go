@@ -17,13 +17,17 @@ import (
 // Slots limits the threads of programs that the library wakes.
 const Slots = 2046
 
+// futexWake is FUTEX_WAKE, see futex(2).
+const futexWake = 1
+
 // slot holds what a thread shares with the fabric: struct clock_slot of verbs/c/clock.h.
 type slot struct {
 	deadline uint64 // virtual ns; 0: none
 	polls    uint32 // wakes early if its process gets data
 	busy     uint32 // a request has been sent, and its reply has not been read
 	calls    uint32 // that passed time
-	_        [3]uint32
+	waits    uint32 // 1: it waits for this word, a futex, instead of its eventfd
+	_        [2]uint32
 }
 
 // page is struct clock_page of verbs/c/clock.h.
@@ -126,6 +130,7 @@ func (p *Programs) reset(i int) {
 	atomic.StoreUint64(&s.deadline, 0)
 	atomic.StoreUint32(&s.polls, 0)
 	atomic.StoreUint32(&s.busy, 0)
+	atomic.StoreUint32(&s.waits, 0)
 }
 
 // Release frees a slot.
@@ -214,9 +219,14 @@ func (p *Programs) Next(now vtime.Time) (at vtime.Time, first int) {
 
 // Wake wakes the thread with a slot.
 func (p *Programs) Wake(i int, now, event vtime.Time) {
-	atomic.StoreUint64(&p.page.slots[i].deadline, 0)
+	s := &p.page.slots[i]
+	atomic.StoreUint64(&s.deadline, 0)
 	p.Publish(now, event)
-	_, _ = unix.Write(p.owners[i].event, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	if atomic.CompareAndSwapUint32(&s.waits, 1, 0) {
+		_, _, _ = unix.Syscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.waits)), futexWake, 1)
+	} else {
+		_, _ = unix.Write(p.owners[i].event, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
 	p.Touch()
 }
 

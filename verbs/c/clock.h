@@ -8,13 +8,17 @@
 
 enum { CLOCK_SLOTS = 2046 };
 
+/* The sixth argument of a system call of a thread that registers. The fabric sees it in /proc, and lets no virtual time pass. */
+enum { CLOCK_REGISTERS = 0x706e636c };
+
 /* A thread. Virtual times are in ns. */
 struct clock_slot {
 	uint64_t deadline; /* when the fabric wakes it; 0: not at a time */
 	uint32_t polls;    /* it is to be woken earlier, when its process gets data */
 	uint32_t busy;     /* it has sent a request whose reply it waits for */
 	uint32_t calls;    /* that passed time */
-	uint32_t none[3];
+	uint32_t waits;    /* it waits for this word: the fabric wakes it with 0 here, not by its eventfd */
+	uint32_t none[2];
 };
 
 struct clock_page {
@@ -29,6 +33,7 @@ _Static_assert(sizeof(struct clock_slot) == 32, "");
 _Static_assert(offsetof(struct clock_slot, polls) == 8, "");
 _Static_assert(offsetof(struct clock_slot, busy) == 12, "");
 _Static_assert(offsetof(struct clock_slot, calls) == 16, "");
+_Static_assert(offsetof(struct clock_slot, waits) == 20, "");
 _Static_assert(offsetof(struct clock_page, epoch) == 8, "");
 _Static_assert(offsetof(struct clock_page, quiet) == 16, "");
 _Static_assert(offsetof(struct clock_page, slots) == 64, "");
