@@ -173,11 +173,9 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		return f, err
 	}
 	if o.Clock == ClockLockstep {
-		if f.lockstep, err = lockstep.Open(programs.InitPID()); err != nil {
+		if err := f.lock(opened.(*kernel.ProcessPlane)); err != nil {
 			return f, &runner.EnvironmentError{Err: err}
 		}
-		p := opened.(*kernel.ProcessPlane)
-		f.live.Lockstep(f.lockstep, func() uint64 { return p.Injected })
 	} else if f.Chosen {
 		f.live.Adapt(shortestRTT(plan), f.watch.slowed)
 	}
@@ -259,6 +257,18 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 			"with it", programs.InitPID()))
 	}()
 	return f, nil
+}
+
+// lock puts the fabric in lock step with the programs on its nodes.
+func (f *Fabric) lock(p *kernel.ProcessPlane) (err error) {
+	if err := p.Fabric().LengthenTCPTimers(); err != nil {
+		return kernel.Explain(err)
+	}
+	if f.lockstep, err = lockstep.Open(f.programs.InitPID()); err != nil {
+		return err
+	}
+	f.live.Lockstep(f.lockstep, func() uint64 { return p.Injected })
+	return nil
 }
 
 // nameNamespaces names the nodes' network namespaces.
