@@ -2,6 +2,7 @@ package internal
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +36,7 @@ const (
 
 // TestProgramSize checks the size of the stripped program, what it allocates at its start, and that the linker could
 // leave out methods that nothing calls. It keeps all exported ones as soon as one function calls methods by names that
-// only data decides, as text/template does.
+// only data decides, as text/template does. The same program contains nothing of the teacher's material.
 func TestProgramSize(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pausenet")
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../cmd/pausenet").CombinedOutput(); err != nil {
@@ -60,6 +61,7 @@ func TestProgramSize(t *testing.T) {
 	if got := len(program); runtime.GOOS+"/"+runtime.GOARCH == "linux/amd64" && got > mostBytes {
 		t.Errorf("the program has %d bytes, want at most %d (largest symbols: go tool nm -size -sort size)", got, mostBytes)
 	}
+	checkNothingToSteal(t, program)
 	trace := exec.Command(file, "version")
 	trace.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := trace.CombinedOutput()
@@ -74,5 +76,46 @@ func TestProgramSize(t *testing.T) {
 	if allocated == 0 || allocated > mostInit {
 		t.Errorf("packages allocate %d bytes at the start, want at most %d (GODEBUG=inittrace=1 pausenet version)", allocated,
 			mostInit)
+	}
+}
+
+// checkNothingToSteal checks that the program that students have contains no line of the teacher's material, such as
+// solutions and hidden checks, and that the search would find one.
+func checkNothingToSteal(t *testing.T, program []byte) {
+	t.Helper()
+	lines := func(folder string) map[string]string {
+		all := map[string]string{}
+		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(filepath.Join(folder, name))
+			for line := range strings.Lines(string(data)) {
+				line = strings.TrimSpace(line)
+				if strings.HasSuffix(name, ".txt") && !strings.ContainsAny(line, "0123456789") {
+					continue // an output of perftest: its headings are no secret
+				}
+				if len(line) >= 24 {
+					all[line] = name
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	shown, found := lines("../experiments/lab/exercises"), 0
+	for line, name := range lines("../experiments/lab/teacher") {
+		switch there := bytes.Contains(program, []byte(line)); {
+		case shown[line] != "" && there:
+			found++
+		case shown[line] == "" && there:
+			t.Errorf("the program contains a line of the teacher's %s: %s", name, line)
+		}
+	}
+	if found == 0 {
+		t.Error("the program does not contain the exercises' lines either: is it the right one?")
 	}
 }
