@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,12 @@ import (
 )
 
 var allOnKernel = flag.Bool("fingerprints.kernel", false, "run all rows in TestKernel, not some of them")
+
+// TestMain makes the collector run less often: heaps of runs are small, and collecting them costs 5 % of the time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // cuts are the times at which long built-ins end here. Flows that would start later do not.
 var cuts = map[string]vtime.Time{
