@@ -55,9 +55,10 @@ demo: build ## show on a fabric in the kernel where namespaces, veth pairs and T
 	$(if $(filter 0,$(shell id -u)),,$(SUDO)) bin/pausenet up incast --cc none --plane kernel --slowdown 500 --name demo --netns-names <examples/demo
 
 # Packages that take longest, longest first: one that starts last keeps a single processor busy.
-SLOW_PACKAGES = $(addprefix ./,command experiments/runner experiments/lab playground/site experiments/observe experiments/live \
-	experiments/train orchestrator/wallclock orchestrator/engine experiments/sweep/cluster test/fingerprints internal/planefuzz ebpf \
-	experiments/pages/report experiments/sweep experiments/pages/view test/reference experiments/suite command/shell orchestrator/kernel)
+SLOW_PACKAGES = $(addprefix ./,experiments/lab command experiments/runner playground/site experiments/observe experiments/train \
+	experiments/live experiments/sweep/cluster orchestrator/engine test/reference ebpf test/fingerprints orchestrator/wallclock \
+	experiments/analysis/headroom experiments/analysis/expect internal/planefuzz orchestrator/kernel experiments/sweep \
+	experiments/aifabric hostagent experiments/suite experiments/pages/report experiments/pages/view command/shell)
 # go test ends a package after ten minutes, which a busy machine may take for whole scenarios.
 RUN_TESTS = $(GO) run ./test/run $(GO) test -timeout 40m
 
