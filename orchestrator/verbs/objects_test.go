@@ -205,3 +205,16 @@ func TestRing(t *testing.T) {
 		t.Error("the page does not count")
 	}
 }
+
+// TestQuotaOfProcesses reserves what 240 processes of a host need with UCX's defaults: completion queues for sends and
+// receives, and 4096 receives, of each of RC and UD.
+func TestQuotaOfProcesses(t *testing.T) {
+	const depth = 4096
+	q := quota{left: ofHost(8)}
+	process := holdings{ring: 4 * (ringHeader + int(ringSize(depth))*ringEntry), work: 2 * (depth + 256)}
+	for n := range 240 {
+		if !q.take(process) {
+			t.Fatalf("nothing is left for process %d", n)
+		}
+	}
+}

@@ -30,10 +30,10 @@ type holdings struct {
 
 // ofHost returns a host's quota, on a fabric with the given number of hosts.
 func ofHost(hosts int) holdings {
-	files := 1024
+	files := 4096
 	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < 1<<20 {
-		files = min(files, int(limit.Cur)/2/hosts)
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+		files = min(files, int(min(limit.Cur, 1<<30))/2/hosts)
 	}
 	mappings := 4096
 	if b, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
@@ -43,7 +43,7 @@ func ofHost(hosts int) holdings {
 		}
 	}
 	return holdings{
-		connections: max(8, files/4), files: max(16, files), objects: 1 << 17, ring: 128 << 20, work: 1 << 18,
+		connections: max(8, files/4), files: max(16, files), objects: 1 << 17, ring: 512 << 20, work: 1 << 21,
 		mappings: max(16, mappings),
 	}
 }
