@@ -110,13 +110,14 @@ const (
 // queue implements a completion queue: a ring in memory that is shared with the program.
 type queue struct {
 	*shared
-	size    uint32 // entries, a power of 2
-	written uint32
-	overrun bool
-	cookie  uint64
-	channel *channel // nil: none
-	armed   arming
-	users   int
+	size      uint32 // entries, a power of 2
+	written   uint32
+	solicited uint32 // written, after the last solicited completion or error
+	overrun   bool
+	cookie    uint64
+	channel   *channel // nil: none
+	armed     arming
+	users     int
 }
 
 // ringSize returns the number of entries in the ring of a queue for this many completions. At least one entry stays
@@ -147,11 +148,31 @@ func (q *queue) push(c *completion) bool {
 	return true
 }
 
-// notify sends a completion event to the queue's channel, if the program requested it.
-func (q *queue) notify(solicited bool) {
-	if q.armed == armedNever || q.armed == armedSolicited && !solicited {
-		return
+// arm requests one event: for the next completion, or at once if the program has not read the last one yet. mlx5's NICs
+// do the same, as their requests carry the read position. Without it, programs such as UCX, which poll and then
+// request, would wait for ever if a completion arrives in between.
+func (q *queue) arm(how arming) {
+	last := q.written
+	if how == armedSolicited {
+		last = q.solicited
 	}
+	q.armed = how
+	if int32(last-atomic.LoadUint32(q.word(ringHeader/2))) > 0 {
+		q.event()
+	}
+}
+
+// notify sends an event for the completion that was pushed last, if the program requested one.
+func (q *queue) notify(solicited bool) {
+	if solicited {
+		q.solicited = q.written
+	}
+	if q.armed == armedAlways || q.armed == armedSolicited && solicited {
+		q.event()
+	}
+}
+
+func (q *queue) event() {
 	q.armed = armedNever
 	if q.channel != nil {
 		q.channel.notify(q.cookie)

@@ -35,9 +35,10 @@ func (c *connection) control(e *engine.Engine, op uint64, r *request, files *[]i
 		if r.bad || !ok {
 			return failed(unix.EINVAL)
 		}
-		q.armed = armedAlways
 		if solicited {
-			q.armed = armedSolicited
+			q.arm(armedSolicited)
+		} else {
+			q.arm(armedAlways)
 		}
 		return reply{}
 	}

@@ -206,6 +206,48 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// TestArm requests events while completions wait that the program has, or has not, read: as on mlx5, one that waits
+// raises the event.
+func TestArm(t *testing.T) {
+	s, err := newShared("test", ringHeader+16*ringEntry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	own, theirs, err := newChannel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.close()
+	defer unix.Close(theirs)
+	q := &queue{shared: s, size: 16, channel: own}
+	push := func(solicited bool) { q.push(&completion{}); q.notify(solicited) }
+	read := func(n uint32) { atomic.StoreUint32(q.word(ringHeader/2), n) }
+	for _, step := range []struct {
+		name string
+		do   func()
+		want bool // an event
+	}{
+		{"a request on an empty queue", func() { q.arm(armedAlways) }, false},
+		{"the next completion", func() { push(false) }, true},
+		{"a completion without a request", func() { push(false) }, false},
+		{"a request with two unread", func() { q.arm(armedAlways) }, true},
+		{"a request for solicited ones, with others unread", func() { q.arm(armedSolicited) }, false},
+		{"a completion that is not solicited", func() { push(false) }, false},
+		{"a solicited one", func() { push(true) }, true},
+		{"a request for solicited ones, with one unread", func() { read(3); q.arm(armedSolicited) }, true},
+		{"the same after it was read", func() { read(4); push(false); q.arm(armedSolicited) }, false},
+		{"a request for all", func() { q.arm(armedAlways) }, true},
+		{"a request after all were read", func() { read(5); q.arm(armedAlways) }, false},
+	} {
+		step.do()
+		_, _, err := unix.Recvfrom(theirs, make([]byte, 64), unix.MSG_DONTWAIT)
+		if got := err == nil; got != step.want {
+			t.Errorf("%s: an event: %v, want %v", step.name, got, step.want)
+		}
+	}
+}
+
 // TestQuotaOfProcesses reserves what 240 processes of a host need with UCX's defaults: completion queues for sends and
 // receives, and 4096 receives, of each of RC and UD.
 func TestQuotaOfProcesses(t *testing.T) {

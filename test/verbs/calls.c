@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -252,6 +253,7 @@ static void queues(void)
 	PTR("ibv_create_comp_channel", channel, ibv_create_comp_channel(context));
 	PTR("ibv_create_cq", cq, ibv_create_cq(context, 64, NULL, channel, 0));
 	struct ibv_cq_init_attr_ex attr = {.cqe = 64,
+					   .channel = channel,
 					   .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
 	struct ibv_cq_ex *x;
 	PTR("ibv_create_cq_ex", x, ibv_create_cq_ex(context, &attr));
@@ -338,9 +340,20 @@ static void queues(void)
 	ibv_ack_cq_events(cq, 1);
 	IS("ibv_ack_cq_events", other == cq);
 	IS("ibv_poll_cq", await(cq) == IBV_WC_SUCCESS && await(ibv_cq_ex_to_cq(x)) == IBV_WC_SUCCESS);
+	/* The other end's completion precedes this end's, so it waits in x, and a request for an event of x raises one. */
+	ibv_post_recv(ends[1], &receive, &bad);
+	ibv_post_send(ends[0], &send, &wrong);
+	await(cq);
+	ibv_req_notify_cq(ibv_cq_ex_to_cq(x), 0);
+	struct pollfd event = {.fd = channel->fd, .events = POLLIN};
+	IS("ibv_req_notify_cq, after a completion", poll(&event, 1, 0) == 1);
+	ibv_get_cq_event(channel, &other, &about);
+	ibv_ack_cq_events(other, 1);
+	await(ibv_cq_ex_to_cq(x));
 	send.opcode = IBV_WR_SEND_WITH_INV;
 	ZERO("ibv_post_send, IBV_WR_SEND_WITH_INV", ibv_post_send(ends[0], &send, &wrong));
 	extended(ends[0], cq, x);
+
 
 	struct ibv_ah_attr where = to_self();
 	struct ibv_ah *ah;
