@@ -354,6 +354,15 @@ static void queues(void)
 	ZERO("ibv_post_send, IBV_WR_SEND_WITH_INV", ibv_post_send(ends[0], &send, &wrong));
 	extended(ends[0], cq, x);
 
+	send.opcode = IBV_WR_RDMA_WRITE;
+	send.wr.rdma.rkey = mr->rkey + 1;
+	ibv_post_send(ends[0], &send, &wrong);
+	await(cq);
+	/* Only a query of the state changes ibv_qp's. */
+	ibv_query_qp(ends[0], &now, IBV_QP_CAP, &begun);
+	int kept = ends[0]->state == IBV_QPS_RTS;
+	ibv_query_qp(ends[0], &now, IBV_QP_STATE, &begun);
+	IS("ibv_query_qp, after an error", kept && now.qp_state == IBV_QPS_ERR && ends[0]->state == IBV_QPS_ERR);
 
 	struct ibv_ah_attr where = to_self();
 	struct ibv_ah *ah;

@@ -543,13 +543,13 @@ EXPORT int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, s
 {
 	struct qp *q = (struct qp *)qp;
 	uint64_t reply[1] = {0};
-	(void)mask;
 	int error = CALL(connection_of(qp->context), reply, 1, OP_QUERY_QP, qp->handle);
 	if (error)
 		return error;
-	qp->state = (enum ibv_qp_state)reply[0];
 	*attr = q->attr;
-	attr->qp_state = attr->cur_qp_state = qp->state;
+	attr->qp_state = attr->cur_qp_state = (enum ibv_qp_state)reply[0];
+	if (mask & IBV_QP_STATE) /* as in rdma-core: UCX expects that other queries leave it alone */
+		qp->state = attr->qp_state;
 	*init = q->init;
 	init->cap = q->attr.cap;
 	return 0;
