@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void report(const char *name, int works)
@@ -85,6 +86,25 @@ static int await(struct ibv_cq *queue)
 	while (ibv_poll_cq(queue, 1, &wc) == 0)
 		;
 	return (int)wc.status;
+}
+
+/* in_turn polls eight empty queues a hundred times in turn, and returns how often it slept. */
+static long in_turn(void)
+{
+	enum { QUEUES = 8,
+	       ROUNDS = 100 };
+	struct ibv_cq *empty[QUEUES];
+	struct ibv_wc wc;
+	struct rusage before, after;
+	for (int i = 0; i < QUEUES; i++)
+		empty[i] = ibv_create_cq(context, 1, NULL, NULL, 0);
+	getrusage(RUSAGE_THREAD, &before);
+	for (int i = 0; i < QUEUES * ROUNDS; i++)
+		ibv_poll_cq(empty[i % QUEUES], 1, &wc);
+	getrusage(RUSAGE_THREAD, &after);
+	for (int i = 0; i < QUEUES; i++)
+		ibv_destroy_cq(empty[i]);
+	return after.ru_nvcsw - before.ru_nvcsw;
 }
 
 /* EXTENDED posts one work request by wr_start and wr_complete, between them the named call and one that gives its
@@ -260,6 +280,9 @@ static void queues(void)
 	ZERO("ibv_resize_cq", ibv_resize_cq(cq, 32));
 	struct ibv_modify_cq_attr moderation = {.attr_mask = IBV_CQ_ATTR_MODERATE};
 	ZERO("ibv_modify_cq", ibv_modify_cq(cq, &moderation));
+
+	/* Once per round, and not at each of the 800 polls; other than to sleep it may wait now and then. */
+	IS("ibv_poll_cq, several in turn", in_turn() < 400);
 
 	struct ibv_srq_init_attr own = {.attr = {.max_wr = 16, .max_sge = 2}};
 	struct ibv_srq_attr limit = {.srq_limit = 0};

@@ -10,20 +10,24 @@
 #include "library.h"
 
 /* A program that polls in vain would take a processor that the fabric needs: after some polls a poll sleeps until something completes,
- * or for a moment.
+ * or for a moment. A thread that polls several queues in turn sleeps at one of them, once per round.
  */
 enum { POLLS_BEFORE_SLEEP = 32,
+       POLLS_OF_OTHERS = 4096, /* until a thread takes another queue to sleep at */
        SLEEP_NANOSECONDS = 200000 };
 
-static __thread unsigned int in_vain;
+static __thread unsigned int in_vain, of_others;
+static __thread const struct cq *slept_at;
 
-static void sleep_a_moment(struct page *p, uint32_t seen)
+static void sleep_a_moment(const struct cq *q, struct page *p, uint32_t seen)
 {
 	struct timespec most = {0, SLEEP_NANOSECONDS};
 	if (pausenet_clock_vain && pausenet_clock_vain(in_vain - 1))
 		return;
-	if (in_vain <= POLLS_BEFORE_SLEEP)
+	if (in_vain <= POLLS_BEFORE_SLEEP || (slept_at && q != slept_at && ++of_others < POLLS_OF_OTHERS))
 		return;
+	slept_at = q;
+	of_others = 0;
 	__atomic_add_fetch(&p->sleepers, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &p->completions, FUTEX_WAIT, seen, &most, NULL, 0);
 	__atomic_sub_fetch(&p->sleepers, 1, __ATOMIC_SEQ_CST);
@@ -105,7 +109,7 @@ int poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 		in_vain = 0;
 	else {
 		in_vain++;
-		sleep_a_moment(p, seen);
+		sleep_a_moment(q, p, seen);
 	}
 	return n;
 }
@@ -139,7 +143,7 @@ static int start_poll(struct ibv_cq_ex *current, struct ibv_poll_cq_attr *attr)
 		in_vain = 0;
 	else {
 		in_vain++;
-		sleep_a_moment(p, seen);
+		sleep_a_moment((struct cq *)current, p, seen);
 	}
 	return error;
 }
