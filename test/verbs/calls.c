@@ -485,6 +485,7 @@ static void asynchronous(void)
 	ZERO("rdma_get_cm_event", rdma_get_cm_event(channel, &event));
 	IS("rdma_event_str", strcmp(rdma_event_str(event->event), "RDMA_CM_EVENT_ADDR_RESOLVED") == 0);
 	ZERO("rdma_ack_cm_event", rdma_ack_cm_event(event));
+	IS("rdma_resolve_addr, which gives a protection domain", id->pd && id->pd->context == id->verbs);
 	ZERO("rdma_resolve_route", rdma_resolve_route(id, 1000));
 	rdma_get_cm_event(channel, &event);
 	rdma_ack_cm_event(event);

@@ -200,12 +200,13 @@ static void set_address(struct sockaddr_storage *to, uint64_t address, uint64_t 
 	four->sin_port = htons((uint16_t)port);
 }
 
-/* set_device gives an id the device at this host's end of its way, and the GID of an address there. */
+/* set_device gives an id the device at this host's end of its way, a protection domain, and the GID of an address there. */
 static void set_device(struct rdma_cm_id *cm, uint64_t device, uint64_t address)
 {
 	if (cm->verbs || device >= (uint64_t)context_count)
 		return;
 	cm->verbs = contexts[device];
+	cm->pd = domain_of(cm->verbs);
 	cm->port_num = 1;
 	to_gid(address, &cm->route.addr.addr.ibaddr.sgid);
 }
@@ -599,9 +600,7 @@ EXPORT int rdma_create_qp_ex(struct rdma_cm_id *cm, struct ibv_qp_init_attr_ex *
 		return result(EINVAL);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
 		if (!cm->pd)
-			cm->pd = domain_of(cm->verbs);
-		if (!cm->pd)
-			return -1;
+			return result(ENOMEM);
 		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
 		attr->pd = cm->pd;
 	}
@@ -627,8 +626,7 @@ EXPORT int rdma_create_qp_ex(struct rdma_cm_id *cm, struct ibv_qp_init_attr_ex *
 		rdma_destroy_qp(cm);
 		return result(error);
 	}
-	if (!cm->pd)
-		cm->pd = attr->pd;
+	cm->pd = attr->pd;
 	cm->send_cq = attr->send_cq;
 	cm->recv_cq = attr->recv_cq;
 	return 0;

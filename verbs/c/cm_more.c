@@ -141,7 +141,7 @@ EXPORT int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *r, stru
 		attr->qp_type = (enum ibv_qp_type)r->ai_qp_type;
 	if (r->ai_flags & RAI_PASSIVE) {
 		bad = rdma_bind_addr(cm, r->ai_src_addr);
-		cm->pd = pd;
+		cm->pd = pd ? pd : cm->pd;
 		if (!bad && attr) {
 			id->pairs = malloc(sizeof(*attr));
 			bad = !id->pairs;
@@ -207,8 +207,8 @@ EXPORT int rdma_get_request(struct rdma_cm_id *listener, struct rdma_cm_id **out
 EXPORT int rdma_create_srq(struct rdma_cm_id *cm, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	if (!pd)
-		pd = cm->pd = cm->pd ? cm->pd : ibv_alloc_pd(cm->verbs);
-	cm->srq = pd ? ibv_create_srq(pd, attr) : NULL;
+		pd = cm->pd;
+	cm->srq = pd ? ibv_create_srq(pd, attr) : fail(EINVAL);
 	return cm->srq ? 0 : -1;
 }
 
