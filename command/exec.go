@@ -21,6 +21,7 @@ import (
 
 func newExecCommand() *cobra.Command {
 	var fabric, up, clock string
+	var faults bool
 	c := &cobra.Command{
 		Use:   "exec [flags] NODE COMMAND...",
 		Short: "Run a program on a node of a live fabric",
@@ -39,12 +40,15 @@ a test of an RDMA program is one line of a CI job. It needs no root.`,
 		Args:              programArguments,
 		ValidArgsFunction: completeNodes(&fabric, false),
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			if err := errors.Join(needs(c, "clock", "up"), needs(c, "allow-faults", "up")); err != nil {
+				return err
+			}
 			if c.Flags().Changed("up") {
 				if c.Flags().Changed("fabric") {
 					return badInput(errors.New("--up and --fabric: use only one of them"))
 				}
 				fabric = fmt.Sprintf("exec-%d", os.Getpid())
-				end, err := upFor(c, fabric, up, clock)
+				end, err := upFor(c, fabric, up, "--clock", clock, fmt.Sprintf("--allow-faults=%v", faults))
 				if err != nil {
 					return err
 				}
@@ -72,17 +76,18 @@ a test of an RDMA program is one line of a CI job. It needs no root.`,
 	completeBy(c, "up", completeSubjects)
 	c.Flags().StringVar(&clock, "clock", attached.ClockWall, "`clock` of the fabric of --up: wall or lockstep")
 	completeFlag(c, "clock", attached.ClockWall, attached.ClockLockstep)
+	c.Flags().BoolVar(&faults, "allow-faults", false, "let programs inject faults into the fabric of --up (pausenet fault)")
 	return c
 }
 
 // upFor brings a fabric up in a process of its own, which ends with this one, even if this one is killed. end ends it:
 // it prints the fabric's verdict, and returns err, or else the error of a failed verdict.
-func upFor(c *cobra.Command, name, subject, clock string) (end func(err error) error, err error) {
+func upFor(c *cobra.Command, name, subject string, flags ...string) (end func(err error) error, err error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}
 	}
-	fabric := exec.Command(path, "up", "--name", name, "--clock", clock, "--", subject)
+	fabric := exec.Command(path, append(append([]string{"up", "--name", name}, flags...), "--", subject)...)
 	fabric.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are for the program
 	open, err := fabric.StdinPipe()                          // its end is the fabric's end
 	if err != nil {
