@@ -23,6 +23,10 @@ const variablePrefix = "PAUSENET_"
 // foreground process, which exits as soon as the fabric is up.
 const detachedVariable = variablePrefix + "DETACHED"
 
+// configuredFlag annotates flags that the user did not give, but the environment or the configuration file. They may be
+// meant for other commands.
+const configuredFlag = "configured"
+
 // applyConfiguration sets the flags that the user did not give: from the environment (PAUSENET_OUT for --out), else
 // from the configuration file, whose keys are the flags' names.
 func applyConfiguration(c *cobra.Command, file string) error {
@@ -46,6 +50,7 @@ func applyConfiguration(c *cobra.Command, file string) error {
 				errs = append(errs, fmt.Errorf("%s: %s", configured.origin(f.Name),
 					strings.TrimPrefix(flagError(c, err).Error(), "--"+f.Name+" ")))
 			}
+			_ = c.Flags().SetAnnotation(f.Name, configuredFlag, nil) // the flag exists
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -167,7 +167,8 @@ func excludes(c *cobra.Command, flag string, others ...string) error {
 
 // needs returns an error if a flag is given without the one that gives it an effect.
 func needs(c *cobra.Command, flag, other string) error {
-	if c.Flags().Changed(flag) && !c.Flags().Changed(other) {
+	f := c.Flags().Lookup(flag)
+	if _, configured := f.Annotations[configuredFlag]; f.Changed && !configured && !c.Flags().Changed(other) {
 		return badInput(fmt.Errorf("--%s has an effect only with --%s (add it, or leave --%[1]s out)", flag, other))
 	}
 	return nil
