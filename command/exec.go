@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -87,7 +88,7 @@ func upFor(c *cobra.Command, name, subject string, flags ...string) (end func(er
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}
 	}
-	fabric := exec.Command(path, append(append([]string{"up", "--name", name}, flags...), "--", subject)...)
+	fabric := exec.Command(path, slices.Concat([]string{"up", "--name", name}, flags, []string{"--", subject})...)
 	fabric.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are for the program
 	open, err := fabric.StdinPipe()                          // its end is the fabric's end
 	if err != nil {

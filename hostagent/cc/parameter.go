@@ -177,7 +177,7 @@ func quantity(kind Kind, t string, env Env) (value, error) {
 			if err != nil {
 				return v, err
 			}
-			// Sizes are whole numbers below 2^53, which float64 represents exactly.
+			// A float64 represents sizes exactly: they are whole numbers below 2^53.
 			if i == 0 || f.choose(v.size(), chosen.size()) != chosen.size() {
 				chosen = v
 			}

@@ -35,11 +35,11 @@ func (c *connection) control(e *engine.Engine, op uint64, r *request, files *[]i
 		if r.bad || !ok {
 			return failed(unix.EINVAL)
 		}
+		how := armedAlways
 		if solicited {
-			q.arm(armedSolicited)
-		} else {
-			q.arm(armedAlways)
+			how = armedSolicited
 		}
+		q.arm(how)
 		return reply{}
 	}
 	return c.pairControl(e, op, r)
