@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // the heaps of runs are small: collecting them more often costs 5 % of the time
+	testenv.CollectLess()
 	goleak.VerifyTestMain(m)
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -24,9 +23,8 @@ import (
 
 var allOnKernel = flag.Bool("fingerprints.kernel", false, "run all rows in TestKernel, not some of them")
 
-// TestMain makes the collector run less often: heaps of runs are small, and collecting them costs 5 % of the time.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	testenv.CollectLess()
 	m.Run()
 }
 

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +22,8 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 )
 
-// TestMain makes the collector run less often: heaps of runs are small, and collecting them costs a tenth of the time.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	testenv.CollectLess()
 	m.Run()
 }
 

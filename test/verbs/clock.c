@@ -73,11 +73,17 @@ static volatile sig_atomic_t alarms;
 
 static pthread_barrier_t ready;
 
+/* begin has a thread register, and waits for the one that made it. */
+static void begin(void)
+{
+	now(CLOCK_MONOTONIC);
+	pthread_barrier_wait(&ready);
+}
+
 static void *writes(void *none)
 {
 	char byte = 0;
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	usleep(250);
 	return write(pipes[1], &byte, 1) == 1 ? none : NULL;
 }
@@ -91,8 +97,7 @@ static bool done;
 
 static void *posts(void *none)
 {
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	usleep(250);
 	sem_post(&semaphore);
 	return none;
@@ -100,8 +105,7 @@ static void *posts(void *none)
 
 static void *notifies(void *none)
 {
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	usleep(250);
 	pthread_mutex_lock(&mutex);
 	done = true;
@@ -113,8 +117,7 @@ static void *notifies(void *none)
 
 static void *wakes(void *none)
 {
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	usleep(250);
 	return syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) == 1 ? none : &word;
 }
@@ -123,8 +126,7 @@ static void *holds(void *none)
 {
 	pthread_mutex_lock(&mutex);
 	pthread_rwlock_wrlock(&rwlock);
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	usleep(2000);
 	pthread_rwlock_unlock(&rwlock);
 	pthread_mutex_unlock(&mutex);
@@ -133,8 +135,7 @@ static void *holds(void *none)
 
 static void *sleeps_long(void *none)
 {
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	usleep(1000000000);
 	return none;
 }
@@ -142,8 +143,7 @@ static void *sleeps_long(void *none)
 static void *reads(void *none)
 {
 	char byte;
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	return read(pipes[0], &byte, 1) == 1 ? none : NULL;
 }
 
@@ -475,8 +475,8 @@ static void timers(void)
 	usleep(550); /* at 100 us it sends the signal, and then expires four times more */
 	timer_settime(timer, 0, &never, &left);
 	began = now(CLOCK_MONOTONIC);
-	check("timer_settime, what is left", left.it_interval.tv_nsec == 100 * US && left.it_value.tv_nsec <= 50 * US && left.it_value.tv_nsec > 50 * US - COSTS,
-	      0, COSTS);
+	check("timer_settime, what is left",
+	      left.it_interval.tv_nsec == 100 * US && left.it_value.tv_nsec <= 50 * US && left.it_value.tv_nsec > 50 * US - COSTS, 0, COSTS);
 	TRY("sigtimedwait, pending", 0,
 	    sigtimedwait(&set, &info, &t) == SIGRTMIN + 1 && info.si_value.sival_int == 42 && info.si_code == SI_TIMER);
 	TRY("sigtimedwait", 300 * US, sigtimedwait(&set, NULL, &t) < 0 && errno == EAGAIN);
@@ -559,8 +559,7 @@ static char much[MUCH], got[MUCH];
 
 static void *drains(void *fd)
 {
-	now(CLOCK_MONOTONIC);
-	pthread_barrier_wait(&ready);
+	begin();
 	usleep(250);
 	for (size_t at = 0; at < MUCH;) {
 		ssize_t n = read(*(int *)fd, got + at, MUCH - at);
