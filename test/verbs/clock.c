@@ -617,8 +617,20 @@ static void sends(void)
 	TRY("accept, connected", 0, accept(server, NULL, NULL) >= 0);
 }
 
+static pthread_key_t first;
+
+/* reads_early creates a key and reads the clock before the constructors of libraries, as constructors of other libraries may. */
+static void reads_early(void)
+{
+	pthread_key_create(&first, NULL);
+	now(CLOCK_MONOTONIC);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = reads_early;
+
 int main(void)
 {
+	TRY("pthread_getspecific of a key without a value", 0, !pthread_getspecific(first));
 	pthread_barrier_init(&ready, NULL, 2);
 	if (pipe(pipes) < 0)
 		return 1;

@@ -31,6 +31,7 @@ enum { MONOTONIC_START = 1000 };
 struct clock_page *page;
 static bool off; /* the process has no such fabric */
 static pthread_key_t ended;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
 __thread struct mine mine;
 
@@ -47,6 +48,20 @@ static void leave(void *none)
 		close(mine.event);
 	}
 	mine = (struct mine){0};
+}
+
+/* forked makes a child join by itself. */
+static void forked(void)
+{
+	leave(NULL);
+	forget_timers();
+}
+
+/* prepare has threads leave. Constructors of other libraries may read the clock before begin runs. */
+static void prepare(void)
+{
+	pthread_key_create(&ended, leave);
+	pthread_atfork(NULL, NULL, forked);
 }
 
 /* ask registers the thread: the request takes along what wakes it. */
@@ -93,6 +108,7 @@ bool joined(void)
 		return false;
 	int before = errno;
 	mine.connecting = true;
+	pthread_once(&prepared, prepare);
 	mine.event = eventfd(0, EFD_CLOEXEC);
 	mine.connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	mine.connected = ask();
@@ -572,19 +588,10 @@ EXPORT int sigaction(int number, const struct sigaction *set, struct sigaction *
 	return next_sigaction(number, set, before);
 }
 
-/* forked makes a child join by itself. */
-static void forked(void)
-{
-	leave(NULL);
-	forget_timers();
-}
-
 /* Traps the counter of programs that are linked with libibverbs. Other programs keep it: what they start, perhaps without this library,
  * could not read a trapped one. */
 __attribute__((constructor)) static void begin(void)
 {
-	pthread_key_create(&ended, leave);
-	pthread_atfork(NULL, NULL, forked);
 	sigaction(SIGSEGV, NULL, NULL);
 #ifdef __x86_64__
 	void *verbs = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
