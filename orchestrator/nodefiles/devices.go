@@ -12,7 +12,7 @@ import (
 const dev = "/dev"
 
 // putDevices makes the devices in the node's own folders. If the machine has no such folder, changes of /dev are kept
-// in memory, and mounts below /dev are mounted there again.
+// in memory.
 func (b *builder) putDevices() error {
 	if len(b.Devices) == 0 || b.cover == "" {
 		return nil
@@ -38,10 +38,11 @@ func (b *builder) putDevices() error {
 		}
 	}
 	for _, d := range b.Devices {
-		if err := unix.Mknod(d, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil { // null(4)
+		if err := put(File{Path: d}); err != nil {
 			return err
 		}
-		if err := os.Chmod(d, 0o666); err != nil { // whatever the umask is
+		// a bind: only the machine's root may make a device
+		if err := unix.Mount(dev+"/null", d, "", unix.MS_BIND, ""); err != nil {
 			return err
 		}
 	}
@@ -50,6 +51,14 @@ func (b *builder) putDevices() error {
 
 // layOverDev keeps changes of /dev in memory.
 func (b *builder) layOverDev() error {
+	if b.overlayDev() == nil {
+		return nil
+	}
+	return b.rebuildDev() // overlayfs may not cover mounts that another user namespace has made
+}
+
+// overlayDev lays an overlay over /dev. Mounts below /dev are mounted there again.
+func (b *builder) overlayDev() error {
 	below, err := mountsIn(dev)
 	if err != nil {
 		return err
@@ -77,6 +86,43 @@ func (b *builder) layOverDev() error {
 		}
 	}
 	return nil
+}
+
+// machine names the folder of a rebuilt /dev in which the machine's /dev is visible.
+const machine = ".machine"
+
+// rebuildDev replaces /dev by a folder in memory, which has the machine's folders, and links to the machine's files: an
+// open of ptmx finds pts beside the file itself.
+func (b *builder) rebuildDev() error {
+	folder := b.cover + dev
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("pausenet", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755"); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dev)
+	if err != nil {
+		return err
+	}
+	folders := map[string]string{machine: dev}
+	for _, e := range entries {
+		if e.IsDir() {
+			folders[e.Name()] = path.Join(dev, e.Name())
+		} else if err := os.Symlink(path.Join(machine, e.Name()), path.Join(folder, e.Name())); err != nil {
+			return err
+		}
+	}
+	for name, from := range folders {
+		to := path.Join(folder, name)
+		if err := os.Mkdir(to, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return err
+		}
+	}
+	return unix.Mount(folder, dev, "", unix.MS_BIND|unix.MS_REC, "")
 }
 
 // mountsIn returns the files and folders in a folder that are mount points.
