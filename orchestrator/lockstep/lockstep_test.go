@@ -90,6 +90,7 @@ func TestUnchanged(t *testing.T) {
 		{"nothing", func(*fakeProc) {}, true},
 		{"it ran and sleeps again", func(f *fakeProc) { f.set("7", "7", "2000 0 6", inRead, "S") }, false},
 		{"it was woken", func(f *fakeProc) { f.set("7", "7", "1000 0 5", "running", "R") }, false},
+		{"it was woken for another processor", func(f *fakeProc) { f.set("7", "7", "1000 0 5", inRead, "R") }, false},
 		{"a new thread", func(f *fakeProc) { f.set("7", "9", "0 0 0", "running", "R") }, false},
 		{"a process ended", func(f *fakeProc) { _ = os.RemoveAll(f.folder + "7") }, false},
 	} {

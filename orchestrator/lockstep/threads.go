@@ -125,7 +125,7 @@ func (t *threads) allWait() (allWait, polls bool) {
 		}
 		at.seen = t.scans
 		at.spent, at.runs = usage(t.read(in.folder + "schedstat"))
-		switch at.state = t.stateOf(in.folder, true); {
+		switch at.state = t.stateOf(in.folder); {
 		case at.state != running:
 			at.fresh = false
 		case !at.fresh:
@@ -144,7 +144,9 @@ func (t *threads) allWait() (allWait, polls bool) {
 	return allWait && t.unchanged(), polls
 }
 
-// unchanged reports whether no thread that waited at the scan has run since.
+// unchanged reports whether no thread that waited at the scan has run since, or is about to: the scheduler counts a
+// start only when it happens. The file syscall does not show that a processor has still to take a thread that another
+// woke.
 func (t *threads) unchanged() bool {
 	found := 0
 	for number, in := range t.tasks() {
@@ -156,7 +158,7 @@ func (t *threads) unchanged() bool {
 		if at.state != waiting {
 			continue
 		}
-		if t.stateOf(in.folder, false) != waiting {
+		if stateIn(t.read(in.folder+"stat"), true) != waiting {
 			return false
 		}
 		if _, runs := usage(t.read(in.folder + "schedstat")); runs != at.runs {
@@ -199,20 +201,13 @@ func usage(text []byte) (spent time.Duration, runs uint64) {
 }
 
 // stateOf reads a thread's state from its folder. Only the file syscall (proc_pid_syscall(5)) shows whether the thread
-// is still on a processor, and only the file stat whether it waits for a disk. Without disk, stateOf returns waiting
-// for any thread in a system call.
-func (t *threads) stateOf(folder string, disk bool) state {
+// is still on a processor, and only the file stat whether it waits for a disk, or has been woken.
+func (t *threads) stateOf(folder string) state {
 	call := t.read(folder + "syscall")
-	if bytes.Contains(call, registers) {
+	if bytes.Contains(call, registers) || len(call) > 0 && call[0] == 'r' { // "running"
 		return running
 	}
-	inCall := len(call) > 0 && call[0] != 'r' && call[0] != '-' // "running", or -1: in none
-	if inCall && !disk {
-		return waiting
-	}
-	if len(call) > 0 && call[0] == 'r' {
-		return running
-	}
+	inCall := len(call) > 0 && call[0] != '-' // -1: in none
 	return stateIn(t.read(folder+"stat"), inCall)
 }
 
