@@ -27,7 +27,7 @@ type fakeProc struct {
 func newFakeProc(t *testing.T) (*fakeProc, *threads) {
 	f := &fakeProc{t, t.TempDir() + "/"}
 	f.set("1", "1", "0 0 0", "running", "R") // the namespace init does not count
-	return f, &threads{folder: f.folder, all: map[int]*thread{}}
+	return f, openThreads(f.folder)
 }
 
 // set sets what a thread's files say.
@@ -102,6 +102,51 @@ func TestUnchanged(t *testing.T) {
 		c.change(f)
 		if got := threads.unchanged(); got != c.want {
 			t.Errorf("%s: unchanged %v", c.name, got)
+		}
+	}
+}
+
+// TestScans checks that later scans see which threads run, begin and end, however many files may stay open.
+func TestScans(t *testing.T) {
+	for _, most := range []int{0, 1, 4, 100} {
+		f, threads := newFakeProc(t)
+		threads.most = most
+		f.set("7", "7", "1000 0 5", inRead, "S")
+		f.set("8", "8", "1000 0 5", inRead, "S")
+		for _, step := range []struct {
+			name   string
+			change func()
+			want   bool
+			count  int // threads of process 7
+		}{
+			{"first", func() {}, true, 1},
+			{"nothing changed", func() {}, true, 1},
+			{"it was woken", func() { f.set("7", "7", "1000 0 5", "running", "R") }, false, 1},
+			{"it has made a thread", func() {
+				f.set("7", "7", "2000 0 6", inRead, "S")
+				f.set("7", "9", "10 0 1", "running", "R")
+			}, false, 2},
+			{"the new one waits for a disk", func() { f.set("7", "9", "20 0 2", inRead, "D") }, false, 2},
+			{"still", func() {}, false, 2},
+			{"and then for data", func() { f.set("7", "9", "30 0 3", inRead, "S") }, true, 2},
+			{"it ran, and waits for a disk", func() { f.set("7", "9", "40 0 4", inRead, "D") }, false, 2},
+			{"it ended", func() {
+				f.set("7", "7", "3000 0 7", inRead, "S")
+				_ = os.RemoveAll(f.folder + "7/task/9")
+			}, true, 1},
+			{"another process", func() { f.set("10", "10", "0 0 0", "running", "R") }, false, 1},
+			{"it ended, too", func() { _ = os.RemoveAll(f.folder + "10") }, true, 1},
+		} {
+			step.change()
+			if got, _ := threads.allWait(); got != step.want || len(threads.processes["7"].threads) != step.count {
+				t.Errorf("%s, %d files: %v, %d threads", step.name, most, got, len(threads.processes["7"].threads))
+			}
+			if threads.open > most {
+				t.Errorf("%d files are open, more than %d", threads.open, most)
+			}
+		}
+		if threads.close(); threads.open != 0 {
+			t.Errorf("%d files are open in the end", threads.open)
 		}
 	}
 }

@@ -100,6 +100,7 @@ func (p *Programs) Close() error {
 	for i := range p.owners {
 		p.Release(i)
 	}
+	p.threads.close()
 	_ = unix.Close(p.file)
 	return unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(p.page)), unsafe.Sizeof(page{})))
 }

@@ -5,8 +5,8 @@ package lockstep
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,23 +26,41 @@ const (
 	gone                 // ended, or stopped
 )
 
+// The files of a thread that are read.
+const (
+	schedstat = iota
+	syscall
+	stat
+	filesOfThread
+)
+
+var fileNames = [filesOfThread]string{"schedstat", "syscall", "stat"}
+
 // thread holds the last reading of a thread.
 type thread struct {
-	process string // its PID in the namespace
-	state   state
-	runs    uint64        // times that the scheduler started it
-	spent   time.Duration // processor time
-	since   time.Duration // value of spent at the start of its quantum
-	fresh   bool          // since is set
-	seen    uint64        // number of the scan
+	folder string
+	files  [filesOfThread]int // descriptors plus 1; 0: not open
+	state  state
+	runs   uint64        // times that the scheduler started it
+	spent  time.Duration // processor time
+	since  time.Duration // value of spent at the start of its quantum
+	fresh  bool          // since is set
 }
 
-// threads reads the threads of a PID namespace from its /proc.
+// process holds the threads of a process, by their folders' names.
+type process struct {
+	tasks   string // folder of its threads
+	threads map[string]*thread
+	ran     bool // any of them may have run since the last scan
+}
+
+// threads reads the threads of a PID namespace from its /proc. The files stay open, as a scan reads them all.
 type threads struct {
-	folder string
-	all    map[int]*thread
-	scans  uint64
-	buffer [512]byte
+	folder    string
+	processes map[string]*process // by PID in the namespace
+	open      int                 // files that are open
+	most      int                 // that may be open
+	buffer    [512]byte
 }
 
 // registers marks a thread that waits for its registration: CLOCK_REGISTERS of verbs/c/clock.h, the sixth argument of
@@ -60,7 +78,36 @@ func newThreads(initPID int) (*threads, error) {
 	if err != nil || string(bytes.TrimSpace(comm)) != initName {
 		return nil, fmt.Errorf("lock step needs a /proc of the fabric's own PID namespace, which cannot be mounted here")
 	}
-	return &threads{folder: folder, all: map[int]*thread{}}, nil
+	return openThreads(folder), nil
+}
+
+// openThreads returns the threads in a folder in the form of /proc. They keep at most half of the files that this
+// process may open.
+func openThreads(folder string) *threads {
+	var limit unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	return &threads{folder: folder, processes: map[string]*process{}, most: int(min(limit.Cur/2, 1<<16))}
+}
+
+func (t *threads) close() {
+	for _, p := range t.processes {
+		t.closeProcess(p)
+	}
+}
+
+func (t *threads) closeProcess(p *process) {
+	for _, at := range p.threads {
+		t.closeThread(at)
+	}
+}
+
+func (t *threads) closeThread(at *thread) {
+	for _, fd := range at.files {
+		if fd > 0 {
+			_ = unix.Close(fd - 1)
+			t.open--
+		}
+	}
 }
 
 // numbers returns the names in a folder that are numbers, except process 1, the namespace init.
@@ -79,35 +126,91 @@ func numbers(folder string) (list []string) {
 	return list
 }
 
-// read returns the content of a small file, until the next call; nil if it cannot be read.
-func (t *threads) read(name string) []byte {
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
+// read returns the content of a thread's file, until the next call; nil if it cannot be read.
+func (t *threads) read(at *thread, file int) []byte {
+	fd := at.files[file] - 1
+	if fd < 0 {
+		var err error
+		if fd, err = unix.Open(at.folder+fileNames[file], unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return nil
+		}
+		if t.open < t.most {
+			at.files[file] = fd + 1
+			t.open++
+		} else {
+			defer unix.Close(fd)
+		}
 	}
-	defer unix.Close(fd)
-	n, err := unix.Read(fd, t.buffer[:])
+	n, err := unix.Pread(fd, t.buffer[:], 0)
 	if err != nil {
 		return nil
 	}
 	return t.buffer[:n]
 }
 
-// task names a thread's folder in /proc and its process.
-type task struct{ folder, process string }
-
-// tasks iterates over the IDs and tasks of all threads.
-func (t *threads) tasks() iter.Seq2[int, task] {
-	return func(yield func(int, task) bool) {
-		for _, pid := range numbers(t.folder) {
-			all := t.folder + pid + "/task/"
-			for _, tid := range numbers(all) {
-				number, _ := strconv.Atoi(tid)
-				if !yield(number, task{all + tid + "/", pid}) {
-					return
-				}
-			}
+// list looks which entries of a folder are new and which are gone, and reports whether there are any.
+func list[T any](folder string, known map[string]*T, found func(name string) *T, gone func(*T)) (changed bool) {
+	names := numbers(folder)
+	for _, name := range names {
+		if known[name] == nil {
+			known[name], changed = found(name), true
 		}
+	}
+	if len(names) == len(known) {
+		return changed
+	}
+	for name, one := range known {
+		if !slices.Contains(names, name) {
+			gone(one)
+			delete(known, name)
+		}
+	}
+	return true
+}
+
+// listProcesses looks which processes are new and which have ended, and reports whether there are any.
+func (t *threads) listProcesses() bool {
+	return list(t.folder, t.processes, func(pid string) *process {
+		return &process{tasks: t.folder + pid + "/task/", threads: map[string]*thread{}}
+	}, t.closeProcess)
+}
+
+// listThreads looks which threads of a process are new and which have ended, and reports whether there are any.
+func (t *threads) listThreads(p *process) bool {
+	return list(p.tasks, p.threads, func(tid string) *thread {
+		return &thread{folder: p.tasks + tid + "/"}
+	}, t.closeThread)
+}
+
+// look reads what a thread does, and reports whether it may have run since it was last read.
+func (t *threads) look(at *thread) (ran bool) {
+	spent, runs := usage(t.read(at, schedstat))
+	if at.state == waiting && runs == at.runs {
+		return false // unchanged reads whether it still waits
+	}
+	at.spent, at.runs = spent, runs
+	at.state = t.stateOf(at)
+	return true
+}
+
+// lookAt reads what the threads of a process do. Only a thread that runs makes others.
+func (t *threads) lookAt(p *process) {
+	p.ran = len(p.threads) == 0
+	for tid, at := range p.threads {
+		if t.look(at) {
+			p.ran = true
+		}
+		if at.state == gone { // perhaps another thread has its number
+			t.closeThread(at)
+			delete(p.threads, tid)
+		}
+	}
+	if !p.ran {
+		return
+	}
+	t.listThreads(p)
+	for _, at := range p.threads {
+		t.look(at)
 	}
 }
 
@@ -115,30 +218,21 @@ func (t *threads) tasks() iter.Seq2[int, task] {
 // such threads. allWait is true only if all others waited at one moment: it reads all threads twice, and the scheduler
 // started none of those that wait between the readings.
 func (t *threads) allWait() (allWait, polls bool) {
-	t.scans++
 	allWait = true
-	for number, in := range t.tasks() {
-		at := t.all[number]
-		if at == nil {
-			at = &thread{process: in.process}
-			t.all[number] = at
-		}
-		at.seen = t.scans
-		at.spent, at.runs = usage(t.read(in.folder + "schedstat"))
-		switch at.state = t.stateOf(in.folder); {
-		case at.state != running:
-			at.fresh = false
-		case !at.fresh:
-			at.fresh, at.since, allWait = true, at.spent, false
-		case at.spent-at.since < Quantum:
-			allWait = false
-		default:
-			polls = true
-		}
-	}
-	for number, at := range t.all {
-		if at.seen != t.scans {
-			delete(t.all, number)
+	t.listProcesses()
+	for _, p := range t.processes {
+		t.lookAt(p)
+		for _, at := range p.threads {
+			switch {
+			case at.state != running:
+				at.fresh = false
+			case !at.fresh:
+				at.fresh, at.since, allWait = true, at.spent, false
+			case at.spent-at.since < Quantum:
+				allWait = false
+			default:
+				polls = true
+			}
 		}
 	}
 	return allWait && t.unchanged(), polls
@@ -148,30 +242,32 @@ func (t *threads) allWait() (allWait, polls bool) {
 // start only when it happens. The file syscall does not show that a processor has still to take a thread that another
 // woke.
 func (t *threads) unchanged() bool {
-	found := 0
-	for number, in := range t.tasks() {
-		at := t.all[number]
-		if at == nil {
+	if t.listProcesses() {
+		return false
+	}
+	for _, p := range t.processes {
+		if p.ran && t.listThreads(p) {
 			return false
 		}
-		found++
-		if at.state != waiting {
-			continue
-		}
-		if stateIn(t.read(in.folder+"stat"), true) != waiting {
-			return false
-		}
-		if _, runs := usage(t.read(in.folder + "schedstat")); runs != at.runs {
-			return false
+		for _, at := range p.threads {
+			if at.state != waiting {
+				continue
+			}
+			if stateIn(t.read(at, stat), true) != waiting {
+				return false
+			}
+			if _, runs := usage(t.read(at, schedstat)); runs != at.runs {
+				return false
+			}
 		}
 	}
-	return found == len(t.all)
+	return true
 }
 
 // restart gives each running thread of a process another Quantum.
-func (t *threads) restart(process string) {
-	for _, at := range t.all {
-		if at.process == process {
+func (t *threads) restart(pid string) {
+	if p := t.processes[pid]; p != nil {
+		for _, at := range p.threads {
 			at.fresh = false
 		}
 	}
@@ -200,15 +296,15 @@ func usage(text []byte) (spent time.Duration, runs uint64) {
 	return time.Duration(ns), runs
 }
 
-// stateOf reads a thread's state from its folder. Only the file syscall (proc_pid_syscall(5)) shows whether the thread
-// is still on a processor, and only the file stat whether it waits for a disk, or has been woken.
-func (t *threads) stateOf(folder string) state {
-	call := t.read(folder + "syscall")
+// stateOf reads a thread's state. Only the file syscall (proc_pid_syscall(5)) shows whether the thread is still on a
+// processor, and only the file stat whether it waits for a disk, or has been woken.
+func (t *threads) stateOf(at *thread) state {
+	call := t.read(at, syscall)
 	if bytes.Contains(call, registers) || len(call) > 0 && call[0] == 'r' { // "running"
 		return running
 	}
 	inCall := len(call) > 0 && call[0] != '-' // -1: in none
-	return stateIn(t.read(folder+"stat"), inCall)
+	return stateIn(t.read(at, stat), inCall)
 }
 
 // stateIn returns the state in a thread's stat.
