@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -122,8 +123,10 @@ func TestScans(t *testing.T) {
 			{"first", func() {}, true, 1},
 			{"nothing changed", func() {}, true, 1},
 			{"it was woken", func() { f.set("7", "7", "1000 0 5", "running", "R") }, false, 1},
+			{"it runs", func() { f.set("7", "7", "1500 0 6", "running", "R") }, false, 1},
+			{"it sleeps, without another start", func() { f.set("7", "7", "2000 0 6", inRead, "S") }, true, 1},
 			{"it has made a thread", func() {
-				f.set("7", "7", "2000 0 6", inRead, "S")
+				f.set("7", "7", "2500 0 7", inRead, "S")
 				f.set("7", "9", "10 0 1", "running", "R")
 			}, false, 2},
 			{"the new one waits for a disk", func() { f.set("7", "9", "20 0 2", inRead, "D") }, false, 2},
@@ -131,7 +134,7 @@ func TestScans(t *testing.T) {
 			{"and then for data", func() { f.set("7", "9", "30 0 3", inRead, "S") }, true, 2},
 			{"it ran, and waits for a disk", func() { f.set("7", "9", "40 0 4", inRead, "D") }, false, 2},
 			{"it ended", func() {
-				f.set("7", "7", "3000 0 7", inRead, "S")
+				f.set("7", "7", "3000 0 8", inRead, "S")
 				_ = os.RemoveAll(f.folder + "7/task/9")
 			}, true, 1},
 			{"another process", func() { f.set("10", "10", "0 0 0", "running", "R") }, false, 1},
@@ -148,6 +151,45 @@ func TestScans(t *testing.T) {
 		if threads.close(); threads.open != 0 {
 			t.Errorf("%d files are open in the end", threads.open)
 		}
+	}
+}
+
+// TestNumbersAgain checks that a thread with the number of one that has ended is read anew.
+func TestNumbersAgain(t *testing.T) {
+	f, threads := newFakeProc(t)
+	defer threads.close()
+	tasks := f.folder + "7/task"
+	if err := os.MkdirAll(tasks, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		script string
+		want   bool
+	}{{"echo; exec sleep 100", true}, {"echo; while :; do :; done", false}, {"echo; exec sleep 100", true}} {
+		program := exec.Command("sh", "-c", c.script)
+		out, err := program.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := program.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = out.Read(make([]byte, 1)) // it has begun
+		pid := strconv.Itoa(program.Process.Pid)
+		link := filepath.Join(tasks, "7")
+		_ = os.Remove(link)
+		if err := os.Symlink("/proc/"+pid+"/task/"+pid, link); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := threads.allWait()
+		for c.want && !got { // until sleep sleeps
+			got, _ = threads.allWait()
+		}
+		if got != c.want {
+			t.Errorf("%s: allWait %v", c.script, got)
+		}
+		_ = program.Process.Kill()
+		_ = program.Wait()
 	}
 }
 

@@ -184,7 +184,12 @@ func (t *threads) listThreads(p *process) bool {
 
 // look reads what a thread does, and reports whether it may have run since it was last read.
 func (t *threads) look(at *thread) (ran bool) {
-	spent, runs := usage(t.read(at, schedstat))
+	text := t.read(at, schedstat)
+	if text == nil { // another thread may have its number already
+		at.state = gone
+		return true
+	}
+	spent, runs := usage(text)
 	if at.state == waiting && runs == at.runs {
 		return false // unchanged reads whether it still waits
 	}
@@ -200,7 +205,7 @@ func (t *threads) lookAt(p *process) {
 		if t.look(at) {
 			p.ran = true
 		}
-		if at.state == gone { // perhaps another thread has its number
+		if at.state == gone {
 			t.closeThread(at)
 			delete(p.threads, tid)
 		}
