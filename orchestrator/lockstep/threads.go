@@ -54,7 +54,7 @@ type process struct {
 	ran     bool // any of them may have run since the last scan
 }
 
-// threads reads the threads of a PID namespace from its /proc. The files stay open, as a scan reads them all.
+// threads reads the threads of a PID namespace from its /proc. Their files stay open: a scan reads all of them.
 type threads struct {
 	folder    string
 	processes map[string]*process // by PID in the namespace
@@ -148,12 +148,13 @@ func (t *threads) read(at *thread, file int) []byte {
 	return t.buffer[:n]
 }
 
-// list looks which entries of a folder are new and which are gone, and reports whether there are any.
-func list[T any](folder string, known map[string]*T, found func(name string) *T, gone func(*T)) (changed bool) {
+// list adds what is new in a folder to the known entries, removes what is no longer there, and reports whether there
+// was any of both.
+func list[T any](folder string, known map[string]*T, add func(name string) *T, remove func(*T)) (changed bool) {
 	names := numbers(folder)
 	for _, name := range names {
 		if known[name] == nil {
-			known[name], changed = found(name), true
+			known[name], changed = add(name), true
 		}
 	}
 	if len(names) == len(known) {
@@ -161,29 +162,29 @@ func list[T any](folder string, known map[string]*T, found func(name string) *T,
 	}
 	for name, one := range known {
 		if !slices.Contains(names, name) {
-			gone(one)
+			remove(one)
 			delete(known, name)
 		}
 	}
 	return true
 }
 
-// listProcesses looks which processes are new and which have ended, and reports whether there are any.
+// listProcesses lists the processes, and reports whether any has begun or ended.
 func (t *threads) listProcesses() bool {
 	return list(t.folder, t.processes, func(pid string) *process {
 		return &process{tasks: t.folder + pid + "/task/", threads: map[string]*thread{}}
 	}, t.closeProcess)
 }
 
-// listThreads looks which threads of a process are new and which have ended, and reports whether there are any.
+// listThreads lists the threads of a process, and reports whether any has begun or ended.
 func (t *threads) listThreads(p *process) bool {
 	return list(p.tasks, p.threads, func(tid string) *thread {
 		return &thread{folder: p.tasks + tid + "/"}
 	}, t.closeThread)
 }
 
-// look reads what a thread does, and reports whether it may have run since it was last read.
-func (t *threads) look(at *thread) (ran bool) {
+// refresh reads what a thread does, and reports whether it may have run since it was last read.
+func (t *threads) refresh(at *thread) (ran bool) {
 	text := t.read(at, schedstat)
 	if text == nil { // another thread may have its number already
 		at.state = gone
@@ -198,11 +199,12 @@ func (t *threads) look(at *thread) (ran bool) {
 	return true
 }
 
-// lookAt reads what the threads of a process do. Only a thread that runs makes others.
-func (t *threads) lookAt(p *process) {
+// refreshProcess reads what the threads of a process do. It lists them only if one may have run: no other makes
+// threads.
+func (t *threads) refreshProcess(p *process) {
 	p.ran = len(p.threads) == 0
 	for tid, at := range p.threads {
-		if t.look(at) {
+		if t.refresh(at) {
 			p.ran = true
 		}
 		if at.state == gone {
@@ -215,7 +217,7 @@ func (t *threads) lookAt(p *process) {
 	}
 	t.listThreads(p)
 	for _, at := range p.threads {
-		t.look(at)
+		t.refresh(at)
 	}
 }
 
@@ -226,7 +228,7 @@ func (t *threads) allWait() (allWait, polls bool) {
 	allWait = true
 	t.listProcesses()
 	for _, p := range t.processes {
-		t.lookAt(p)
+		t.refreshProcess(p)
 		for _, at := range p.threads {
 			switch {
 			case at.state != running:
