@@ -200,15 +200,13 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if os.Geteuid() != 0 {
-		if f.names {
-			return &exitError{
-				exitEnvironment,
-				errors.New("--netns-names needs root: /run/netns is the machine's (use sudo, or " +
-					"leave it out)"),
-			}
+	if os.Geteuid() != 0 || kernel.InUserNamespace() {
+		if err := f.withoutRoot(c); err != nil {
+			return err
 		}
-		return f.inUserNamespace(c)
+	}
+	if os.Geteuid() != 0 {
+		return inUserNamespace()
 	}
 	if f.detach && os.Getenv(detachedVariable) == "" {
 		return detach(onScreen(c.OutOrStdout()), f.name)

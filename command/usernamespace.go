@@ -16,25 +16,34 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// inUserNamespace runs this command again in a user namespace of its own, for users who are not root: they are root
-// there, over namespaces and interfaces that they create. The kernel loads no eBPF programs from there, so the switches
-// run in the fabric's process.
-func (f *upFlags) inUserNamespace(c *cobra.Command) error {
-	const advice = "run it with sudo"
+// withoutRoot has the switches run in the fabric's process, as the kernel loads no eBPF programs from user namespaces. It
+// refuses what only the machine's root may do.
+func (f *upFlags) withoutRoot(c *cobra.Command) error {
 	switch {
 	case c.Flags().Changed("plane") && f.plane == plane.Kernel:
 		return &exitError{exitEnvironment, errors.New(
-			"--plane kernel needs root for eBPF programs: " + advice +
+			"--plane kernel needs root for eBPF programs: " + useSudo +
 				", or leave --plane out (the switches then run in this process)")}
 	case f.nat:
-		return &exitError{exitEnvironment, errors.New("--nat needs root for the machine's routes and firewall: " + advice)}
+		return &exitError{exitEnvironment, errors.New("--nat needs root for the machine's routes and firewall: " + useSudo)}
+	case f.names:
+		return &exitError{exitEnvironment, errors.New("--netns-names needs root: /run/netns is the machine's (use sudo, or " +
+			"leave it out)")}
 	}
+	f.plane = plane.Wasm
+	return nil
+}
+
+const useSudo = "run it with sudo"
+
+// inUserNamespace runs this command again in a user namespace of its own, for users who are not root: they are root
+// there, over namespaces and interfaces that they create.
+func inUserNamespace() error {
 	path, err := os.Executable()
 	if err != nil {
 		return &exitError{exitEnvironment, err}
 	}
 	again := exec.Command(path, os.Args[1:]...)
-	again.Env = append(os.Environ(), variableOf("plane")+"="+plane.Wasm)
 	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
 	again.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
@@ -51,7 +60,7 @@ func (f *upFlags) inUserNamespace(c *cobra.Command) error {
 	if err := again.Start(); err != nil {
 		return &exitError{exitEnvironment, fmt.Errorf("a live fabric needs root, or user namespaces, which are not "+
 			"allowed here (%w): %s, or allow them (sysctl user.max_user_namespaces, and on Ubuntu "+
-			"kernel.apparmor_restrict_unprivileged_userns=0)", err, advice)}
+			"kernel.apparmor_restrict_unprivileged_userns=0)", err, useSudo)}
 	}
 	go func() {
 		for s := range passed {

@@ -52,6 +52,16 @@ var liveCapabilities = []capability{
 	{unix.CAP_SETPCAP, "CAP_SETPCAP"},             // limiting the capabilities of programs on nodes
 }
 
+// initialUserNamespace is the number of the machine's user namespace (PROC_USER_INIT_INO of Linux).
+const initialUserNamespace = 0xeffffffd
+
+// InUserNamespace reports whether this process is in a user namespace that is not the machine's: its root may make
+// network namespaces, and load no eBPF programs.
+func InUserNamespace() bool {
+	var s unix.Stat_t
+	return unix.Stat("/proc/self/ns/user", &s) == nil && s.Ino != initialUserNamespace
+}
+
 // MissingCapabilities returns the capabilities that this process lacks for a fabric.
 func MissingCapabilities() []string { return missing(capabilities) }
 
