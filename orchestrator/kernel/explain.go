@@ -37,6 +37,8 @@ func Remedy(err error) string {
 		return "/proc/sys is read-only, as in a container: start the container with --privileged, or run outside of it"
 	case isAny(err, unix.ENOSPC) && in("namespace"):
 		return "the limit on network namespaces is reached: raise it (sysctl user.max_net_namespaces)"
+	case isAny(err, unix.EPERM) && in("memlock") && InUserNamespace():
+		return "the kernel loads no eBPF programs from a user namespace: run it as the machine's root, or use --plane wasm"
 	case isAny(err, unix.EPERM) && in("memlock") && os.Geteuid() == 0 && len(MissingCapabilities()) == 0:
 		return "root lacks CAP_SYS_RESOURCE here, needed to raise the limit on locked memory: add --cap-add " +
 			"SYS_RESOURCE in a container, or use ulimit -l unlimited (docker: --ulimit memlock=-1)"
