@@ -332,6 +332,19 @@ func TestManyJoins(t *testing.T) {
 	}
 }
 
+// TestNoMorePoints checks that a worker that asks for a point hears of the sweep's end: its sign of life may still wait
+// for the answer of an earlier coordinator.
+func TestNoMorePoints(t *testing.T) {
+	w := &workerState{Key: "key"}
+	c := &Coordinator{workers: map[string]*workerState{"w": w}}
+	for taking, over := range []bool{true, false} {
+		c.taking = taking
+		if got := c.next(t.Context(), "key", &want{Worker: "w"}).(*word); got.Over != over || w.informed != over {
+			t.Errorf("%d results are being taken: %+v, informed %v", taking, got, w.informed)
+		}
+	}
+}
+
 // TestTaskIsBounded checks that a task that unpacks to more than any point is refused.
 func TestTaskIsBounded(t *testing.T) {
 	data, err := (&task{Name: "p", Job: &sweep.Job{}}).pack()

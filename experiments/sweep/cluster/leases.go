@@ -53,14 +53,16 @@ func (c *Coordinator) overdue(k int, now time.Time) bool {
 	return now.Sub(c.points[k].given) > hold
 }
 
-// next gives a worker a point.
+// next gives a worker a point, or says that there are no more.
 func (c *Coordinator) next(_ context.Context, key string, q *want) any {
+	over := c.over()
 	c.mu.Lock()
 	w := c.known(q.Worker, key)
 	if w == nil || w.Out != "" {
 		defer c.mu.Unlock()
 		return &word{Unknown: w == nil}
 	}
+	w.informed = over
 	k := c.choose(w, time.Now())
 	if k >= 0 {
 		l := c.leaseOf(k, w)
@@ -69,7 +71,7 @@ func (c *Coordinator) next(_ context.Context, key string, q *want) any {
 	}
 	c.mu.Unlock()
 	if k < 0 {
-		return &word{}
+		return &word{Over: over}
 	}
 	task, err := c.task(k)
 	if err != nil {

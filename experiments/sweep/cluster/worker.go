@@ -80,7 +80,7 @@ func (w *Worker) Run(ctx context.Context, conn *nats.Conn) (made int, err error)
 	var all sync.WaitGroup
 	all.Go(func() { stop(w.stayIn(working)) })
 	for slot := range w.Jobs {
-		all.Go(func() { w.work(working, slot) })
+		all.Go(func() { w.work(working, stop, slot) })
 	}
 	all.Wait()
 	if ctx.Err() != nil {
@@ -249,8 +249,8 @@ func (w *Worker) leave(ctx context.Context) {
 // leaveTimeout limits how long an ending worker tries to send a result and to sign off.
 const leaveTimeout = 5 * time.Second
 
-// work makes one point after the other. It makes the next one while it sends the previous.
-func (w *Worker) work(ctx context.Context, slot int) {
+// work makes one point after the other, until there are no more. It makes the next one while it sends the previous.
+func (w *Worker) work(ctx context.Context, stop context.CancelCauseFunc, slot int) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	for n := 0; ctx.Err() == nil; {
@@ -266,6 +266,10 @@ func (w *Worker) work(ctx context.Context, slot int) {
 				sending.Go(func() { w.finish(ctx, directory, t, out) })
 				continue
 			}
+		}
+		if err == nil && answer.Over { // its sign of life may still wait for the answer of a coordinator that has died
+			stop(errOver)
+			return
 		}
 		if err != nil && ctx.Err() == nil {
 			w.Say(fmt.Sprintf("cannot get a point: %v", err))
