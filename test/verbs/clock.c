@@ -554,7 +554,8 @@ static void sockets(void)
 	close(fd);
 }
 
-enum { MUCH = 4 * 1024 * 1024 };
+/* So much that the thread that reads it takes longer than what polls its memory may (lockstep.Quantum). */
+enum { MUCH = 64 * 1024 * 1024 };
 static char much[MUCH], got[MUCH];
 
 static void *drains(void *fd)
