@@ -90,10 +90,11 @@ func pointsOf(r *sweep.Runner) []*point {
 	return all
 }
 
-// replace replaces the point's result. The job remains, and the times at which workers received it.
+// replace replaces the point's result. The times at which workers received it remain. It does not write what is
+// constant, which others read without a lock.
 func (p *point) replace(by point) {
-	by.name, by.job, by.auditing, by.given, by.ended = p.name, p.job, p.auditing, p.given, p.ended
-	*p = by
+	p.By, p.Sums, p.Wall, p.Audited = by.By, by.Sums, by.Wall, by.Audited
+	p.Failures, p.Error, p.made, p.kept = by.Failures, by.Error, by.made, by.kept
 }
 
 // point returns the k-th point.
