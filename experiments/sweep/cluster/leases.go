@@ -62,8 +62,8 @@ func (c *Coordinator) next(_ context.Context, key string, q *want) any {
 		defer c.mu.Unlock()
 		return &word{Unknown: w == nil}
 	}
-	w.informed = over
 	k := c.choose(w, time.Now())
+	w.informed = over && k < 0
 	if k >= 0 {
 		l := c.leaseOf(k, w)
 		l.began = time.Now()
