@@ -4,8 +4,8 @@
 // The package is empty except on Linux.
 //
 // A thread waits if it sleeps in a system call, other than for a disk. A thread that has run for Quantum of processor
-// time since anything last happened to its process, without reading the clock, also counts as waiting: it polls its
-// memory for data.
+// time since anything last happened to its process, without reading the clock or data, also counts as waiting: it polls
+// its memory.
 //
 // Only one goroutine, the engine's, may use a Programs.
 package lockstep

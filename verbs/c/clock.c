@@ -185,10 +185,16 @@ void pay(void)
 	errno = before;
 }
 
+/* called notes that the thread does not poll its memory. */
+void called(void)
+{
+	__atomic_store_n(&slot()->calls, slot()->calls + 1, __ATOMIC_RELAXED);
+}
+
 void pass(uint64_t cost)
 {
 	mine.local = now() + cost;
-	__atomic_store_n(&slot()->calls, slot()->calls + 1, __ATOMIC_RELAXED);
+	called();
 	if (mine.local - fabric_now() > MOST_AHEAD && mine.local >= __atomic_load_n(&page->quiet, __ATOMIC_ACQUIRE))
 		pay();
 }

@@ -69,6 +69,7 @@ uint64_t now(void);
 uint64_t waits_until(uint64_t t, bool word);
 int sleep_until(uint64_t t);
 void pay(void);
+void called(void);
 void pass(uint64_t cost);
 void act(void);
 uint64_t read_clock(void);

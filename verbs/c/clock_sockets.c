@@ -31,13 +31,11 @@ static uint64_t limit_of(int fd, int option, int flags)
 	return limited ? nanoseconds(&limit) : 0;
 }
 
-/* await waits for data for the SO_RCVTIMEO of a socket. It returns false, with errno, if none comes. A thread that reads does not poll
- * its memory.
- */
+/* await waits for data for the SO_RCVTIMEO of a socket. It returns false, with errno, if none comes. */
 static bool await(int fd, int flags)
 {
 	if (mine.connected)
-		__atomic_store_n(&slot()->calls, slot()->calls + 1, __ATOMIC_RELAXED);
+		called();
 	uint64_t limit = limit_of(fd, SO_RCVTIMEO, flags);
 	if (!limit)
 		return true;
