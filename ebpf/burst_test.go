@@ -71,7 +71,7 @@ func TestBurstStates(t *testing.T) {
 	} {
 		r.after(vtime.Microsecond)
 		got := r.land(0, 1, uint16(i), c.queue) // each of a flow of its own, which had no CNM
-		if state := each(r.port(1), burst); state != [8]uint8{lossless: uint8(c.state)} || got.Want != c.want {
+		if state := each(&r.port(1).Class, burst); state != [8]uint8{lossless: uint8(c.state)} || got.Want != c.want {
 			t.Errorf("queue %d: states %v, want mask %d; want %d, %d", c.queue, state, got.Want, c.state, c.want)
 		}
 		if c.want == ebpf.WantFlow && got.WantFlow != got.Flow-1 {
@@ -179,10 +179,10 @@ func TestBurstIgnores(t *testing.T) {
 		r.after(vtime.Microsecond)
 		got := r.enter(0, frame)
 		p := r.port(0)
-		if got.Verdict != ebpf.VerdictForward || got.Want != 0 || got.Flow != 0 || each(r.port(1), burst) != [8]uint8{} ||
+		if got.Verdict != ebpf.VerdictForward || got.Want != 0 || got.Flow != 0 || each(&r.port(1).Class, burst) != [8]uint8{} ||
 			p.T_last != 0 || p.Fanout != 0 || r.port(1).Flows != 0 {
 			t.Errorf("%s: verdict %d, want mask %d, flow %d, states %v", name, got.Verdict, got.Want, got.Flow,
-				each(r.port(1), burst))
+				each(&r.port(1).Class, burst))
 		}
 	}
 	r.sw().Cnm = 0

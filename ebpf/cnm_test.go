@@ -167,9 +167,9 @@ func TestCNMForwarding(t *testing.T) {
 	if got.Verdict != ebpf.VerdictForward || got.Egress != 4 || got.OutPriority != 7 || !bytes.Equal(got.data, want) {
 		t.Errorf("verdict %d, port %d, priority %d\n%x, want\n%x", got.Verdict, got.Egress, got.OutPriority, got.data, want)
 	}
-	if r.port(4).CnmsForwarded != 1 || each(r.port(1), buffered) != [8]uint64{7: wire.CNMLen} ||
+	if r.port(4).CnmsForwarded != 1 || each(&r.port(1).Class, buffered) != [8]uint64{7: wire.CNMLen} ||
 		r.sw().Used != wire.CNMLen {
-		t.Errorf("%d forwarded, %v buffered, %d used", r.port(4).CnmsForwarded, each(r.port(1), buffered), r.sw().Used)
+		t.Errorf("%d forwarded, %v buffered, %d used", r.port(4).CnmsForwarded, each(&r.port(1).Class, buffered), r.sw().Used)
 	}
 	if got.Want != 0 || got.Flow != 0 || r.port(4).CnmsSent+r.port(1).CnmsSent != 0 {
 		t.Errorf("want mask %d, flow %d", got.Want, got.Flow)

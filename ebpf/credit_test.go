@@ -42,7 +42,7 @@ func TestBuildCredit(t *testing.T) {
 		sent, received uint16
 		buffered       uint64
 		buffer         uint32
-		shift          uint8
+		shift          uint32
 		want           uint16 // FCCL
 	}{
 		{"500 blocks free", 2, 0x123, 4000, 0, 500 * 64, 6, 404},
@@ -63,7 +63,7 @@ func TestBuildCredit(t *testing.T) {
 			p.BlockShift = c.shift
 			p.Class[lossless].Buffered = c.buffered
 			p.Credit[lossless] = ebpf.Credit{Sent: c.sent, Received: c.received, Limit: 77}
-			want := *p
+			want := p.copy()
 			want.CreditsSent++
 			x := r.State.Pass
 			x.InPort, x.Trigger, x.OutPort, x.Priority = uint32(c.port), ebpf.TriggerCredit, ebpf.NoPort, lossless
@@ -76,8 +76,8 @@ func TestBuildCredit(t *testing.T) {
 			if frame := creditFrame(portMAC(c.port), 0, c.sent, lossless, c.want); !bytes.Equal(got.data, frame) {
 				t.Errorf("built\n%x, want\n%x", got.data, frame)
 			}
-			if *p != want {
-				t.Errorf("port\n%+v, want\n%+v", *p, want)
+			if p.copy() != want {
+				t.Errorf("port\n%+v, want\n%+v", p.copy(), want)
 			}
 		})
 	}
@@ -143,7 +143,7 @@ func TestReceiveCredit(t *testing.T) {
 				if c.name == "an initial message" {
 					frame[14] |= 0x10
 				}
-				want := *p
+				want := p.copy()
 				want.RxFrames, want.RxBytes, want.CreditsReceived, want.CreditRepairs = 1, uint64(len(frame)), 1, c.repairs
 				want.Credit[lossless].Limit, want.Credit[lossless].Received = c.fccl, c.fctbs
 				mask, changed := uint32(0), uint32(0)
@@ -155,8 +155,8 @@ func TestReceiveCredit(t *testing.T) {
 				if got.Verdict != ebpf.VerdictConsumed || got.Want != mask || got.Changed != changed {
 					t.Errorf("verdict %d, want mask %d, changed %#x", got.Verdict, got.Want, got.Changed)
 				}
-				if *p != want {
-					t.Errorf("port\n%+v, want\n%+v", *p, want)
+				if p.copy() != want {
+					t.Errorf("port\n%+v, want\n%+v", p.copy(), want)
 				}
 			})
 		}
@@ -182,7 +182,7 @@ func TestStrayCredits(t *testing.T) {
 		if c.on {
 			r.byCredits(64_000)
 		}
-		before := slices.Clone(r.State.Ports)
+		before := r.copies()
 		if got := r.enter(c.port, creditFrame(peerMAC(c.port), 0, 1, c.vl, 2)); got.Verdict != c.verdict || got.Want != 0 {
 			t.Errorf("%+v: verdict %d, want mask %d", c, got.Verdict, got.Want)
 		}
@@ -190,7 +190,7 @@ func TestStrayCredits(t *testing.T) {
 		if c.verdict == ebpf.VerdictDrop {
 			before[c.port].Dropped[ebpf.ReasonMalformed] = 1
 		}
-		if !slices.Equal(before, r.State.Ports) {
+		if !slices.Equal(before, r.copies()) {
 			t.Errorf("%+v moved a register", c)
 		}
 	}
@@ -210,7 +210,7 @@ func TestReceivedBlocks(t *testing.T) {
 		name   string
 		frame  []byte
 		vls    uint8
-		shift  uint8
+		shift  uint32
 		before uint16
 		vl     int
 		want   uint16
@@ -271,10 +271,10 @@ func TestHasCredit(t *testing.T) {
 		{4095, 0, 64, true},
 		{4095, 0, 65, false},
 	} {
-		s := ebpf.State{Ports: make([]ebpf.Port, 1)}
-		p := &s.Ports[0]
+		s := ebpf.State{Ports: make([]ebpf.Port, 1), Extras: make([]ebpf.PortExtra, 1)}
+		p := registers{&s.Ports[0], &s.Extras[0]}
 		p.BlockShift, p.Credit[2] = 6, ebpf.Credit{Sent: c.sent, Limit: c.limit}
-		before := *p
+		before := p.copy()
 		if got := s.HasCredit(77, 0, 2, c.n); got != c.ok {
 			t.Errorf("%+v: %v", c, got)
 		}
@@ -282,8 +282,8 @@ func TestHasCredit(t *testing.T) {
 			before.CreditStalls, before.Credit[2].Needed = 1, uint16((c.n+63)/64)
 			before.Class[2].OffSince, before.Class[2].PausedUntil = 77, uint64(vtime.Never)
 		}
-		if *p != before {
-			t.Errorf("%+v: port %+v, want %+v", c, *p, before)
+		if p.copy() != before {
+			t.Errorf("%+v: port %+v, want %+v", c, p.copy(), before)
 		}
 		s.Spend(0, 2, c.n)
 		if want := (c.sent + uint16((c.n+63)/64)) % 4096; p.Credit[2].Sent != want {

@@ -180,7 +180,7 @@ func TestREDEdges(t *testing.T) {
 			if c.edit != nil {
 				c.edit(r.sw())
 			}
-			want := *r.port(c.out)
+			want := r.port(c.out).copy()
 			for range 20 {
 				wantData := c.frame
 				if c.marked {
@@ -194,7 +194,7 @@ func TestREDEdges(t *testing.T) {
 					t.Fatalf("left as\n%x, want\n%x", got, wantData)
 				}
 			}
-			if got := *r.port(c.out); got != want {
+			if got := r.port(c.out).copy(); got != want {
 				t.Errorf("port\n%+v, want\n%+v", got, want)
 			}
 		})

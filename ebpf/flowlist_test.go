@@ -143,7 +143,7 @@ func TestFlowLists(t *testing.T) {
 			r.release(p.in, p.out, lossless, wire.V4.DataLen(wire.OpWriteMiddle, 1), p.entry()+1)
 		}
 		for i := range rigSwitch0 {
-			if p := r.port(i); each(p, buffered) != [8]uint64{} || p.Flows != 0 || p.FlowHead != 0 {
+			if p := r.port(i); each(&p.Class, buffered) != [8]uint64{} || p.Flows != 0 || p.FlowHead != 0 {
 				t.Fatalf("port %d is not empty: %+v", i, p)
 			}
 		}

@@ -107,7 +107,7 @@ func TestForwardDrops(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
-			before := *r.port(0)
+			before := r.port(0).copy()
 			got := r.enter(0, c.frame)
 			if got.Verdict != ebpf.VerdictDrop || got.Reason != c.reason || got.Want != 0 {
 				t.Fatalf("verdict %d, reason %d, want %d; want a drop for %d", got.Verdict, got.Reason, got.Want, c.reason)
@@ -118,7 +118,7 @@ func TestForwardDrops(t *testing.T) {
 			before.Dropped[c.reason]++
 			before.RxFrames++
 			before.RxBytes += uint64(len(c.frame))
-			if after := *r.port(0); after != before {
+			if after := r.port(0).copy(); after != before {
 				t.Errorf("port\n%+v, want\n%+v", after, before)
 			}
 			if r.sw().Used != 0 {

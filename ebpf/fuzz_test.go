@@ -98,7 +98,7 @@ func FuzzIngress(f *testing.F) {
 		}
 		var used, headroom uint64
 		for i := range rigSwitch0 {
-			for priority, n := range each(r.port(i), buffered) {
+			for priority, n := range each(&r.port(i).Class, buffered) {
 				spilled := uint64(r.port(i).HeadroomBuffered[priority])
 				if used, headroom = used+n, headroom+spilled; spilled > n {
 					t.Fatalf("port %d holds %d bytes, %d in its headroom", i, n, spilled)
@@ -170,8 +170,8 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 		t.Fatalf("bounced from port %d out of port %d", in, got.Egress)
 	}
 	for i := range r.State.Ports {
-		p, old := r.State.Ports[i], before.ports[i]
-		account := each(&old, buffered)
+		p, old := r.port(i).copy(), before.ports[i]
+		account := each(&old.Class, buffered)
 		if uint32(i) == in {
 			if len(frame) >= ebpf.FrameMin {
 				old.RxFrames++
@@ -181,9 +181,9 @@ func checkFrame(t *testing.T, r *rig, before snapshot, got result, frame []byte)
 				account[got.OutPriority] += r.State.Switches[old.Node].Counted(len(frame))
 			}
 		}
-		if each(&p, buffered) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes ||
-			each(&p, pausing) != each(&old, pausing) ||
-			each(&p, queueBytes) != each(&old, queueBytes) || p.IdleTriggers != old.IdleTriggers || p.CnmsSent != old.CnmsSent {
+		if each(&p.Class, buffered) != account || p.RxFrames != old.RxFrames || p.RxBytes != old.RxBytes ||
+			each(&p.Class, pausing) != each(&old.Class, pausing) ||
+			each(&p.Class, queueBytes) != each(&old.Class, queueBytes) || p.IdleTriggers != old.IdleTriggers || p.CnmsSent != old.CnmsSent {
 			t.Fatalf("port %d became\n%+v, was\n%+v", i, p, old)
 		}
 		if uint32(i) != in && uint32(i) != got.Egress && p != old {

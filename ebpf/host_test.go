@@ -50,7 +50,7 @@ func TestHostPort(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
-			before := *r.port(rigHostPort)
+			before := r.port(rigHostPort).copy()
 			got := r.enter(rigHostPort, c.frame)
 			if got.Verdict != c.verdict || !bytes.Equal(got.data, c.frame) || got.Want != 0 || got.Flow != 0 {
 				t.Fatalf("verdict %d, want %d; want mask %d, flow %d", got.Verdict, c.verdict, got.Want, got.Flow)
@@ -63,7 +63,7 @@ func TestHostPort(t *testing.T) {
 			if c.verdict == ebpf.VerdictDrop {
 				before.Dropped[ebpf.ReasonMalformed]++
 			}
-			if after := *r.port(rigHostPort); after != before {
+			if after := r.port(rigHostPort).copy(); after != before {
 				t.Errorf("port\n%+v, want\n%+v", after, before)
 			}
 		})

@@ -176,7 +176,7 @@ func TestIPv6IsMarkedAsIPv4(t *testing.T) {
 		enqueue := rapid.Uint32Range(0, 1).Draw(rt, "at enqueue")
 		onSince := rapid.Uint64Range(0, 1e9).Draw(rt, "on since")
 		var fields [2]byte
-		var ports [2]ebpf.Port
+		var ports [2]registersCopy
 		for i := range fields {
 			r.reset()
 			sw := r.sw()
@@ -194,7 +194,7 @@ func TestIPv6IsMarkedAsIPv4(t *testing.T) {
 			if i == 1 {
 				fields[i] = frame[15] >> 4 & 3
 			}
-			ports[i] = *r.port(1)
+			ports[i] = r.port(1).copy()
 		}
 		if fields[0] != fields[1] || ports[0] != ports[1] {
 			rt.Fatalf("IPv4's field became %d, IPv6's %d; ports\n%+v\n%+v", fields[0], fields[1], ports[0], ports[1])

@@ -51,10 +51,10 @@ func TestAccounting(t *testing.T) {
 			}
 			for i := range account {
 				p := r.port(i)
-				if each(p, buffered) != account[i] || each(p, peakBuffered) != peak[i] || p.RxFrames != frames[i] ||
+				if each(&p.Class, buffered) != account[i] || each(&p.Class, peakBuffered) != peak[i] || p.RxFrames != frames[i] ||
 					p.RxBytes != received[i] {
 					t.Fatalf("port %d holds %v (most %v), received %d frames of %d bytes; want %v (%v), %d, %d", i,
-						each(p, buffered), each(p, peakBuffered), p.RxFrames, p.RxBytes, account[i], peak[i], frames[i], received[i])
+						each(&p.Class, buffered), each(&p.Class, peakBuffered), p.RxFrames, p.RxBytes, account[i], peak[i], frames[i], received[i])
 				}
 			}
 			if r.sw().Used != used || r.State.Switches[1].Used != 0 {
@@ -103,8 +103,8 @@ func TestXOFF(t *testing.T) {
 			if pause.Verdict != ebpf.VerdictForward || pause.Egress != 1 || !bytes.Equal(pause.data, want) {
 				t.Fatalf("verdict %d, port %d\n%x, want\n%x", pause.Verdict, pause.Egress, pause.data, want)
 			}
-			if p := r.port(1); each(p, pausing) != [8]uint8{lossless: 1} || p.PausesSent != 1 || p.IdleTriggers != 0 {
-				t.Errorf("pausing %v, %d sent, %d idle triggers", each(p, pausing), p.PausesSent, p.IdleTriggers)
+			if p := r.port(1); each(&p.Class, pausing) != [8]uint8{lossless: 1} || p.PausesSent != 1 || p.IdleTriggers != 0 {
+				t.Errorf("pausing %v, %d sent, %d idle triggers", each(&p.Class, pausing), p.PausesSent, p.IdleTriggers)
 			}
 			for range 3 {
 				if _, got := r.data(1, 0, 0); got.Want != 0 {
@@ -196,7 +196,7 @@ func TestPauseTriggers(t *testing.T) {
 			if c.pausing {
 				p.Class[lossless].Pausing = 1
 			}
-			want := *p
+			want := p.copy()
 			switch {
 			case !c.built:
 				want.IdleTriggers++
@@ -217,8 +217,8 @@ func TestPauseTriggers(t *testing.T) {
 			if got := r.generate(2, c.trigger, 0, lossless); got.Verdict != verdict || got.Egress != 2 || got.Want != 0 {
 				t.Errorf("verdict %d, port %d, want mask %d", got.Verdict, got.Egress, got.Want)
 			}
-			if *p != want {
-				t.Errorf("port\n%+v, want\n%+v", *p, want)
+			if p.copy() != want {
+				t.Errorf("port\n%+v, want\n%+v", p.copy(), want)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestPauseLasts(t *testing.T) {
 			for _, in := range []int{3, rigHostPort} {
 				r.reset()
 				// 512 bits at so many bits a nanosecond: 20.48, 12.8 and 5.12 ns.
-				r.port(in).Quantum = map[uint64]uint64{25: 20_480, 40: 12_800, 100: 5_120}[rate]
+				r.port(in).Quantum = map[uint64]uint32{25: 20_480, 40: 12_800, 100: 5_120}[rate]
 				lasts := vtime.Time(uint64(q) * 512 * 1000 / rate)
 				start := r.now()
 				got := r.pfc(in, 1<<lossless, [8]uint16{lossless: q})
@@ -64,7 +64,7 @@ func TestPauseLasts(t *testing.T) {
 // Gb/s.
 func TestLongestPause(t *testing.T) {
 	r := newRig(t)
-	for quantum, want := range map[uint64]vtime.Time{12_800: 838_848 * vtime.Nanosecond, 5_120: 335_539_200} {
+	for quantum, want := range map[uint32]vtime.Time{12_800: 838_848 * vtime.Nanosecond, 5_120: 335_539_200} {
 		r.reset()
 		r.port(0).Quantum = quantum
 		r.pfc(0, 1, [8]uint16{0xffff})
@@ -189,7 +189,7 @@ func TestReceiveAnyPFC(t *testing.T) {
 				t.Fatalf("%d pauses, %d resumes; want %d, %d", p.PausesReceived, p.ResumesReceived, pauses, resumes)
 			}
 		}
-		if p := r.port(in); each(p, buffered) != [8]uint64{} || r.sw().Used != 0 || p.Dropped != [5]uint64{} {
+		if p := r.port(in); each(&p.Class, buffered) != [8]uint64{} || r.sw().Used != 0 || p.Dropped != [5]uint64{} {
 			t.Fatal("a PFC frame was put on an account or counted as a drop")
 		}
 	})

@@ -28,8 +28,7 @@ const (
 	rigSwitch1  = 3
 	rigHostPort = 9
 	rigHosts    = 8
-	rigIfindex  = 100 // of port 0
-	noRoute     = 5   // a host that switch 0 has no route to
+	noRoute     = 5 // a host that switch 0 has no route to
 
 	lossless = 3 // the lossless priority
 	mtu      = 1000
@@ -108,6 +107,7 @@ func (r *rig) reset() {
 	s := &r.State
 	*s.Pass = ebpf.Pass{Now: uint64(vtime.Millisecond)}
 	clear(s.Ports)
+	clear(s.Extras)
 	clear(s.Flows)
 	for _, w := range r.twins {
 		clear(w.State.Flows)
@@ -121,16 +121,14 @@ func (r *rig) reset() {
 		s.Hosts[host] = ebpf.Host{Leaf: uint32(host)}
 	}
 	for i := range s.Ports {
-		p := &s.Ports[i]
-		p.Ifindex = uint32(rigIfindex + i)
+		p := r.port(i)
 		p.Kind = ebpf.KindSwitch
-		p.Ports = rigSwitch0
 		p.FanoutRow = uint32(i * rigSwitch0)
 		switch {
 		case i == rigHostPort:
-			p.Kind, p.Ports, p.FirstPort, p.FanoutRow = ebpf.KindHost, 1, rigHostPort, 0
+			p.Kind, p.FirstPort, p.FanoutRow = ebpf.KindHost, rigHostPort, 0
 		case i >= rigSwitch0:
-			p.Node, p.Ports, p.FirstPort = 1, rigSwitch1, rigSwitch0
+			p.Node, p.FirstPort = 1, rigSwitch0
 			p.FanoutRow = uint32(rigSwitch0*rigSwitch0 + (i-rigSwitch0)*rigSwitch1)
 		}
 		p.RateMbps = 40_000
@@ -169,7 +167,7 @@ func portMAC(i int) wire.MAC { return wire.MAC{0x02, 0, 0, 0, 0x01, byte(i)} }
 func peerMAC(i int) wire.MAC { return wire.MAC{0x02, 0, 0, 0, 0x02, byte(i)} }
 func hostIP(i int) wire.Addr { return wire.Addr{10, 0, 0, byte(i + 1)} }
 
-func (r *rig) port(i int) *ebpf.Port             { return &r.State.Ports[i] }
+func (r *rig) port(i int) registers              { return registers{&r.State.Ports[i], &r.State.Extras[i]} }
 func (r *rig) sw() *ebpf.SwitchState             { return &r.State.Switches[0] }
 func (r *rig) at(now vtime.Time)                 { r.State.Pass.Now = uint64(now) }
 func (r *rig) now() vtime.Time                   { return vtime.Time(r.State.Pass.Now) }
@@ -207,6 +205,7 @@ func (r *rig) copyToTwins() {
 func copyState(to, from *ebpf.State) {
 	*to.Pass = *from.Pass
 	copy(to.Ports, from.Ports)
+	copy(to.Extras, from.Extras)
 	copy(to.Switches, from.Switches)
 	copy(to.Routes, from.Routes)
 	copy(to.NextHops, from.NextHops)
@@ -248,7 +247,8 @@ func (r *rig) compareTwin(w twin, egress bool, frame, want []byte) {
 	if *a.Pass != *b.Pass {
 		r.fatalf("the kernel says\n%+v, %s\n%+v", *a.Pass, w.name, *b.Pass)
 	}
-	if !slices.Equal(a.Ports, b.Ports) || !slices.Equal(a.Switches, b.Switches) || !slices.Equal(a.Fanouts, b.Fanouts) {
+	if !slices.Equal(a.Ports, b.Ports) || !slices.Equal(a.Extras, b.Extras) || !slices.Equal(a.Switches, b.Switches) ||
+		!slices.Equal(a.Fanouts, b.Fanouts) {
 		r.fatalf("the registers of the kernel and of %s differ", w.name)
 	}
 	// In process the rest of a frame is not touched; a generated packet, built over a blank, is longer only by zeros.
@@ -329,23 +329,46 @@ func (r *rig) leave(out int, queue, burst uint32, frame []byte) []byte {
 	return data
 }
 
+// registers are a port's, of both tables.
+type registers struct {
+	*ebpf.Port
+	*ebpf.PortExtra
+}
+
+// registersCopy is a copy of registers.
+type registersCopy struct {
+	ebpf.Port
+	ebpf.PortExtra
+}
+
+func (p registers) copy() registersCopy { return registersCopy{*p.Port, *p.PortExtra} }
+
+// copies returns a copy of all ports' registers.
+func (r *rig) copies() []registersCopy {
+	all := make([]registersCopy, len(r.State.Ports))
+	for i := range all {
+		all[i] = r.port(i).copy()
+	}
+	return all
+}
+
 // snapshot holds a copy of all registers and counters but the pass.
 type snapshot struct {
-	ports    []ebpf.Port
+	ports    []registersCopy
 	switches []ebpf.SwitchState
 	fanouts  []uint64
 }
 
 func (r *rig) snapshot() snapshot {
-	return snapshot{slices.Clone(r.State.Ports), slices.Clone(r.State.Switches), slices.Clone(r.State.Fanouts)}
+	return snapshot{r.copies(), slices.Clone(r.State.Switches), slices.Clone(r.State.Fanouts)}
 }
 
 // unchanged holds the registers against a snapshot.
 func (r *rig) unchanged(s snapshot) {
 	r.t.Helper()
 	for i := range s.ports {
-		if s.ports[i] != r.State.Ports[i] {
-			r.fatalf("port %d became\n%+v, was\n%+v", i, r.State.Ports[i], s.ports[i])
+		if now := r.port(i).copy(); s.ports[i] != now {
+			r.fatalf("port %d became\n%+v, was\n%+v", i, now, s.ports[i])
 		}
 	}
 	if !slices.Equal(s.switches, r.State.Switches) || !slices.Equal(s.fanouts, r.State.Fanouts) {
@@ -355,9 +378,9 @@ func (r *rig) unchanged(s snapshot) {
 }
 
 // each describes one register of every priority.
-func each[T any](p *ebpf.Port, register func(*ebpf.PortClass) T) (all [8]T) {
+func each[T any](classes *[8]ebpf.PortClass, register func(*ebpf.PortClass) T) (all [8]T) {
 	for i := range all {
-		all[i] = register(&p.Class[i])
+		all[i] = register(&classes[i])
 	}
 	return all
 }

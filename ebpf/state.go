@@ -7,6 +7,7 @@ type (
 	Pass        = pipelinesPass
 	Port        = pipelinesPort
 	PortClass   = pipelinesPortClass
+	PortExtra   = pipelinesPortExtra
 	Credit      = pipelinesCredit
 	SwitchState = pipelinesSwitchState
 	Profile     = pipelinesProfile
@@ -30,7 +31,7 @@ const (
 	VerdictFlood     = uint32(pipelinesVerdictVERDICT_FLOOD)
 )
 
-// Reasons of VerdictDrop, the indexes of Port.Dropped.
+// Reasons of VerdictDrop, the indexes of PortExtra.Dropped.
 const (
 	ReasonNone      = uint32(pipelinesReasonREASON_NONE)
 	ReasonNoRoute   = uint32(pipelinesReasonREASON_NO_ROUTE)
@@ -66,8 +67,8 @@ const (
 
 // Kinds of ports.
 const (
-	KindHost   = uint32(pipelinesPortKindPORT_HOST)
-	KindSwitch = uint32(pipelinesPortKindPORT_SWITCH)
+	KindHost   = uint8(pipelinesPortKindPORT_HOST)
+	KindSwitch = uint8(pipelinesPortKindPORT_SWITCH)
 )
 
 // States of an egress queue under DCON.
@@ -113,7 +114,7 @@ const (
 	FieldProtocol    = uint32(pipelinesHashFieldFIELD_PROTOCOL)
 )
 
-// States of an egress port under ternary congestion detection: PortClass.Ternary; they index Port.Entered.
+// States of an egress port under ternary congestion detection: PortClass.Ternary; they index PortExtra.Entered.
 const (
 	TCDNonCongested = uint8(pipelinesTcdStateTCD_NONCONGESTED)
 	TCDUndetermined = uint8(pipelinesTcdStateTCD_UNDETERMINED)
@@ -123,8 +124,12 @@ const (
 // FrameMark marks frames that the pipelines send on the kernel plane (SO_MARK, skb->mark).
 const FrameMark = uint32(pipelinesFrameMarkFRAME_MARK)
 
-// FirstOuter holds the interface index of the first port's outer end in the hub namespace. The other ports follow.
-const FirstOuter = int32(pipelinesIfindexFIRST_OUTER)
+// FirstOuter holds the interface index of the first port's outer end in the hub namespace, and FirstInner that of the
+// inner end of a node's first port in its own. The other ports follow.
+const (
+	FirstOuter = int32(pipelinesIfindexFIRST_OUTER)
+	FirstInner = int32(pipelinesIfindexFIRST_INNER)
+)
 
 // NoPort in Pass.OutPort means that no frame left a port.
 const NoPort = ^uint32(0)
@@ -152,6 +157,7 @@ type State struct {
 	Features Features // features that the tables have room for
 	Pass     *Pass
 	Ports    []Port
+	Extras   []PortExtra // by port
 	Switches []SwitchState
 	Hosts    []Host  // by the lower 24 bits of their addresses, less 1
 	Routes   []Route // by switch and leaf
@@ -183,9 +189,10 @@ func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	p.Class[priority].Buffered -= size
 	t.Used -= size
 	// The headroom is freed first.
-	if buffered := p.HeadroomBuffered[priority]; t.HeadroomUsed != 0 && buffered != 0 {
-		freed := min(uint64(buffered), size)
-		p.HeadroomBuffered[priority] -= uint32(freed)
+	if t.HeadroomUsed != 0 {
+		buffered := &s.Extras[in].HeadroomBuffered[priority]
+		freed := min(uint64(*buffered), size)
+		*buffered -= uint32(freed)
 		t.HeadroomUsed -= freed
 	}
 	if entry != 0 {
@@ -212,7 +219,7 @@ func (s *State) flowListRemove(entry uint32) {
 	if f.Queued != 0 {
 		return
 	}
-	out := &s.Ports[f.Egress]
+	out := &s.Extras[f.Egress]
 	if f.Previous != 0 {
 		s.Flows[f.Previous-1].Next = f.Next
 	} else {
@@ -242,7 +249,7 @@ func (s *State) Threshold(p int) uint64 {
 func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	port := &s.Ports[p]
 	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {
-		return uint64(port.HeadroomBuffered[priority]) > headroom
+		return uint64(s.Extras[p].HeadroomBuffered[priority]) > headroom
 	}
 	return port.Class[priority].Buffered > level+headroom
 }
@@ -266,10 +273,10 @@ func xoffAt(sw *SwitchState, port *Port, shared uint64) uint64 {
 // ResumeDue reports whether port p must send its peer a RESUME for the priority.
 func (s *State) ResumeDue(p int, priority uint8) bool {
 	port := &s.Ports[p]
-	if port.Class[priority].Pausing == 0 || port.HeadroomBuffered[priority] != 0 {
+	t := &s.Switches[port.Node]
+	if port.Class[priority].Pausing == 0 || t.HeadroomUsed != 0 && s.Extras[p].HeadroomBuffered[priority] != 0 {
 		return false
 	}
-	t := &s.Switches[port.Node]
 	return port.Class[priority].Buffered <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
 }
 

@@ -142,7 +142,7 @@ func TestTCD(t *testing.T) {
 			sw, p := r.sw(), r.port(1)
 			sw.EcnMode, sw.Profiles[0].Q_len, sw.TrendSlack = ebpf.ECNTCD, 5_000, 900
 			p.T_max = uint64(100_400 * vtime.Nanosecond)
-			want := *p
+			want := p.copy()
 			state := non
 			for i, d := range c.seen {
 				at := func(us float64) uint64 { return uint64(vtime.Millisecond) + uint64(us*float64(vtime.Microsecond)+0.5) }
@@ -226,7 +226,7 @@ func TestTCDPriorities(t *testing.T) {
 			t.Errorf("priority %d left with ECN %d, want %d", c.priority, ipHeader(got).ECN(), c.want)
 		}
 	}
-	if got := each(p, func(c *ebpf.PortClass) uint8 { return c.Ternary }); got != [8]uint8{3: und, 4: cong} {
+	if got := each(&p.Class, func(c *ebpf.PortClass) uint8 { return c.Ternary }); got != [8]uint8{3: und, 4: cong} {
 		t.Errorf("states %v", got)
 	}
 	if p.Entered != [3]uint64{und: 1, cong: 1} {

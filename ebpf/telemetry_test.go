@@ -53,7 +53,7 @@ func TestTelemetry(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		out      int
-		edit     func(p *ebpf.Port)
+		edit     func(p registers)
 		hops     int
 		path     uint16
 		departed vtime.Time
@@ -81,14 +81,17 @@ func TestTelemetry(t *testing.T) {
 		},
 		{name: "queue just below the most", out: 1, queue: 80*65535 - 1, want: slot(2, 0, 8, 65534), wantPath: 1},
 		{name: "queue beyond the most", out: 1, queue: 80 * 65536, want: slot(2, 0, 8, 65535), wantPath: 1},
-		{name: "another rate", out: 1, edit: func(p *ebpf.Port) { p.RateCode = 7 }, want: slot(7, 0, 8, 0), wantPath: 1},
+		{name: "another rate", out: 1, edit: func(p registers) { p.RateCode = 7 }, want: slot(7, 0, 8, 0), wantPath: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.t = t
 			r.reset()
-			r.sw().IntOn, r.State.Switches[1].IntOn = 1, 1
+			for i := range r.State.Switches {
+				sw := &r.State.Switches[i]
+				sw.IntOn, sw.LineOverhead, sw.LineMin = 1, 24, 84
+			}
 			p := r.port(c.out)
-			p.RateCode, p.LineOverhead, p.LineMin, p.TxLineBytes = 2, 24, 84, c.before
+			p.RateCode, p.TxLineBytes = 2, c.before
 			if c.edit != nil {
 				c.edit(p)
 			}
@@ -100,14 +103,14 @@ func TestTelemetry(t *testing.T) {
 				hops++
 			}
 			binary.BigEndian.PutUint16(want[intAt:], uint16(hops)<<12|c.wantPath)
-			counted := *p
+			counted := p.copy()
 			counted.TxLineBytes += uint64(len(frame) + 24)
 			r.State.Pass.Departed = uint64(c.departed)
 			if got := r.leave(c.out, c.queue, ebpf.BurstNone, frame); !bytes.Equal(got, want) {
 				t.Errorf("left as\n%x, want\n%x", got[intAt:intAt+intLen], want[intAt:intAt+intLen])
 			}
-			if *p != counted {
-				t.Errorf("port\n%+v, want\n%+v", *p, counted)
+			if p.copy() != counted {
+				t.Errorf("port\n%+v, want\n%+v", p.copy(), counted)
 			}
 		})
 	}
@@ -147,8 +150,8 @@ func TestTelemetryOfOtherFrames(t *testing.T) {
 			r.t = t
 			r.reset()
 			p := r.port(1)
-			p.LineOverhead, p.LineMin = 24, 84
-			want := *p
+			r.sw().LineOverhead, r.sw().LineMin = 24, 84
+			want := p.copy()
 			if !c.off {
 				r.sw().IntOn = 1
 				want.TxLineBytes = uint64(len(c.frame) + 24)
@@ -159,8 +162,8 @@ func TestTelemetryOfOtherFrames(t *testing.T) {
 			if got := r.leave(1, 8000, ebpf.BurstNone, c.frame); !bytes.Equal(got, c.frame) {
 				t.Errorf("left as\n%x, was\n%x", got, c.frame)
 			}
-			if *p != want {
-				t.Errorf("port\n%+v, want\n%+v", *p, want)
+			if p.copy() != want {
+				t.Errorf("port\n%+v, want\n%+v", p.copy(), want)
 			}
 		})
 	}
@@ -194,7 +197,7 @@ func TestTelemetryLineBytes(t *testing.T) {
 	r := newRig(t)
 	r.sw().IntOn = 1
 	p := r.port(1)
-	p.LineOverhead, p.LineMin = -10, 60
+	r.sw().LineOverhead, r.sw().LineMin = -10, 60
 	r.leave(1, 0, ebpf.BurstNone, roce{in: 0, dst: 1, priority: lossless}.frame(t))
 	r.leave(1, 0, ebpf.BurstNone, roce{in: 0, dst: 1, payload: 1}.frame(t))
 	if want := uint64(dataLen - 10 + 60); p.TxLineBytes != want {

@@ -42,7 +42,7 @@ func xonOf(sw *ebpf.SwitchState, profile uint8) uint64 {
 
 // anyThresholds draws settings, a port's profile, and an account close to where something happens. Other profiles have
 // other thresholds. With a dynamic threshold some of the account, and of others', may be in the headroom.
-func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p *ebpf.Port) (buffered uint64) {
+func anyThresholds(t *rapid.T, sw *ebpf.SwitchState, p registers) (buffered uint64) {
 	profile := uint8(rapid.IntRange(0, ebpf.Profiles-1).Draw(t, "profile"))
 	p.Profile = profile
 	sw.Buffer = rapid.Uint64Range(0, 64_000_000).Draw(t, "buffer")

@@ -78,6 +78,7 @@ type pipelinesIfindex uint32
 
 const (
 	pipelinesIfindexFIRST_OUTER pipelinesIfindex = 2
+	pipelinesIfindexFIRST_INNER pipelinesIfindex = 2
 )
 
 type pipelinesOut struct {
@@ -127,65 +128,22 @@ const (
 )
 
 type pipelinesPort struct {
-	_                structs.HostLayout
-	Kind             uint32
-	Node             uint32
-	FirstPort        uint32
-	FanoutRow        uint32
-	Mac              [6]uint8
-	PeerMac          [6]uint8
-	CreditVls        uint8
-	BlockShift       uint8
-	Profile          uint8
-	Edge             uint8
-	T_last           uint64
-	RxFrames         uint64
-	RxBytes          uint64
-	EcnMarked        uint64
-	Class            [8]pipelinesPortClass
-	Ifindex          uint32
-	Ports            uint32
-	Quantum          uint64
-	ThreeD_c         uint64
-	Draws            uint64
-	Bursts           uint64
-	Fanout           uint32
-	Flows            uint32
-	FlowHead         uint32
-	Walk             uint32
-	MaxFanout        uint32
-	LastEgress       uint32
-	T_lastOther      uint64
-	MaxFanoutAt      uint64
-	FanoutSince      uint64
-	FanoutBefore     uint32
-	Unused3          uint32
-	BurstSince       [8]uint64
-	HeadroomBuffered [8]uint32
-	IdleTriggers     uint64
-	PausesReceived   uint64
-	ResumesReceived  uint64
-	PausesSent       uint64
-	ResumesSent      uint64
-	CnmsSent         uint64
-	CnmsForwarded    uint64
-	Dropped          [5]uint64
-	LineOverhead     int32
-	LineMin          uint32
-	RateCode         uint32
-	RateMbps         uint32
-	TxLineBytes      uint64
-	T_max            uint64
-	UeMarked         uint64
-	Entered          [3]uint64
-	CreditBuffer     uint32
-	Uncounted        uint32
-	CreditsSent      uint64
-	CreditsReceived  uint64
-	CreditRepairs    uint64
-	CreditStalls     uint64
-	Credit           [8]pipelinesCredit
-	_                [56]byte
+	_         structs.HostLayout
+	Node      uint32
+	FirstPort uint32
+	RateMbps  uint32
+	Quantum   uint32
+	Mac       [6]uint8
+	PeerMac   [6]uint8
+	Kind      uint8
+	Profile   uint8
+	CreditVls uint8
+	RateCode  uint8
+	RxFrames  uint64
+	RxBytes   uint64
+	EcnMarked uint64
+	Draws     uint64
+	Class     [8]pipelinesPortClass
 }
 
 type pipelinesPortClass struct {
@@ -203,6 +161,50 @@ type pipelinesPortClass struct {
 	Burst         uint8
 	Ternary       uint8
 	Falling       uint8
+}
+
+type pipelinesPortExtra struct {
+	_                structs.HostLayout
+	PausesReceived   uint64
+	ResumesReceived  uint64
+	PausesSent       uint64
+	ResumesSent      uint64
+	IdleTriggers     uint64
+	Dropped          [5]uint64
+	HeadroomBuffered [8]uint32
+	TxLineBytes      uint64
+	Unused           uint64
+	T_last           uint64
+	T_lastOther      uint64
+	LastEgress       uint32
+	Edge             uint32
+	MaxFanoutAt      uint64
+	FanoutSince      uint64
+	MaxFanout        uint32
+	Fanout           uint32
+	FanoutBefore     uint32
+	FanoutRow        uint32
+	ThreeD_c         uint64
+	Flows            uint32
+	FlowHead         uint32
+	Walk             uint32
+	Unused2          uint32
+	Bursts           uint64
+	CnmsSent         uint64
+	CnmsForwarded    uint64
+	BurstSince       [8]uint64
+	CreditBuffer     uint32
+	BlockShift       uint32
+	Uncounted        uint32
+	Unused3          uint32
+	CreditsSent      uint64
+	CreditsReceived  uint64
+	CreditRepairs    uint64
+	CreditStalls     uint64
+	Credit           [8]pipelinesCredit
+	T_max            uint64
+	UeMarked         uint64
+	Entered          [3]uint64
 }
 
 type pipelinesPortKind uint32
@@ -276,6 +278,8 @@ type pipelinesSwitchState struct {
 	FlowletGap    uint64
 	Choices       uint64
 	HashFields    uint32
+	LineOverhead  int32
+	LineMin       uint32
 	Unused        uint32
 	Profiles      [32]pipelinesProfile
 }

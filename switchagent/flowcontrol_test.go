@@ -14,8 +14,9 @@ import (
 // byCredits has priorities 3 and 4 go by credits of 64 B, of which every port starts with so many.
 func (r *rig) byCredits(limit uint16) {
 	for p := first; p < first+ports; p++ {
-		port := &r.state.Ports[p]
-		port.CreditVls, port.BlockShift = 1<<3|1<<4, 6
+		r.state.Ports[p].CreditVls = 1<<3 | 1<<4
+		port := &r.state.Extras[p]
+		port.BlockShift = 6
 		port.Credit[3].Limit, port.Credit[4].Limit = limit, limit
 	}
 }
@@ -62,7 +63,7 @@ func TestCreditGate(t *testing.T) {
 			t.Fatalf("priority %d, ON since %d", f.Priority, f.OnSince)
 		}
 	}
-	registers := &r.state.Ports[out]
+	class, registers := &r.state.Ports[out].Class[3], &r.state.Extras[out]
 	if c := registers.Credit; c[3].Sent != 34 || c[4].Sent != 1 || c[6].Sent != 0 {
 		t.Errorf("sent %+v", c)
 	}
@@ -72,16 +73,16 @@ func TestCreditGate(t *testing.T) {
 			t.Fatalf("%+v left without a credit, or will at %v", f, wake)
 		}
 	}
-	if registers.CreditStalls != 1 || registers.Credit[3].Needed != 17 || registers.Class[3].OffSince != 1000 ||
+	if registers.CreditStalls != 1 || registers.Credit[3].Needed != 17 || class.OffSince != 1000 ||
 		!r.state.Paused(out, 3, 1<<60) {
-		t.Errorf("registers %+v", registers)
+		t.Errorf("registers %+v, %+v", class, registers)
 	}
 	r.put(first, out, 6, 100)
 	if f, _ := r.send(1000, out); f == nil || f.Priority != 6 {
 		t.Fatal("the gate of one priority holds another")
 	}
 	// As the pipeline does when a message grants enough.
-	registers.Credit[3].Limit, registers.Credit[3].Needed, registers.Class[3].PausedUntil = 51, 0, 2000
+	registers.Credit[3].Limit, registers.Credit[3].Needed, class.PausedUntil = 51, 0, 2000
 	if f, _ := r.send(2500, out); f == nil || f.OnSince != 2000 || f.QueuePackets != 0 {
 		t.Fatalf("%+v left", f)
 	}
@@ -102,10 +103,10 @@ func TestCreditsHold(t *testing.T) {
 		})
 		r.byCredits(uint16(rapid.IntRange(0, 100).Draw(t, "limit")))
 		var granted, sent [8]int
-		granted[3], granted[4] = int(r.state.Ports[first].Credit[3].Limit), int(r.state.Ports[first].Credit[4].Limit)
+		granted[3], granted[4] = int(r.state.Extras[first].Credit[3].Limit), int(r.state.Extras[first].Credit[4].Limit)
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			priority := uint8(rapid.IntRange(3, 5).Draw(t, "priority"))
-			c := &r.state.Ports[first].Credit[priority]
+			c := &r.state.Extras[first].Credit[priority]
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0:
 				f := r.frame(first+1, priority, rapid.IntRange(60, 1518).Draw(t, "length"))
@@ -143,9 +144,9 @@ func TestCreditsHold(t *testing.T) {
 				r.pool.Put(f)
 			}
 			for _, p := range []int{3, 4} {
-				if sent[p] > granted[p] || int(r.state.Ports[first].Credit[p].Sent) != sent[p]%4096 {
+				if sent[p] > granted[p] || int(r.state.Extras[first].Credit[p].Sent) != sent[p]%4096 {
 					t.Fatalf("priority %d: %d blocks sent of %d, register %d", p, sent[p], granted[p],
-						r.state.Ports[first].Credit[p].Sent)
+						r.state.Extras[first].Credit[p].Sent)
 				}
 			}
 		}

@@ -74,7 +74,7 @@ func TestConservation(t *testing.T) {
 			}
 			var headroom uint64
 			for p := range buffered {
-				for priority, n := range r.state.Ports[p].HeadroomBuffered {
+				for priority, n := range r.state.Extras[p].HeadroomBuffered {
 					headroom += uint64(n)
 					if uint64(n) > buffered[p][priority] {
 						t.Fatalf("port %d holds %d bytes of priority %d, %d in its headroom", p, buffered[p][priority], priority, n)

@@ -59,7 +59,8 @@ func newRig(t failer, edit func(s *switchagent.Settings)) *rig {
 		t.Fatal(err)
 	}
 	state := &ebpf.State{
-		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, first+ports), Switches: make([]ebpf.SwitchState, index+1),
+		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, first+ports), Extras: make([]ebpf.PortExtra, first+ports),
+		Switches: make([]ebpf.SwitchState, index+1),
 	}
 	for p := first; p < first+ports; p++ {
 		state.Ports[p].Kind, state.Ports[p].Node, state.Ports[p].FirstPort = ebpf.KindSwitch, index, first
@@ -84,11 +85,11 @@ func (r *rig) frame(in int, priority uint8, n int) *frame.Frame {
 	f := r.pool.Get(n)
 	f.Priority, f.InPort = priority, int32(in)
 	if in >= 0 {
-		p, sw := &r.state.Ports[in], &r.state.Switches[index]
+		p, extra, sw := &r.state.Ports[in], &r.state.Extras[in], &r.state.Switches[index]
 		size := sw.Counted(n)
-		if shared := p.Class[priority].Buffered - uint64(p.HeadroomBuffered[priority]); sw.Profiles[0].Alpha != 0 &&
+		if shared := p.Class[priority].Buffered - uint64(extra.HeadroomBuffered[priority]); sw.Profiles[0].Alpha != 0 &&
 			shared+size > r.state.Threshold(in) {
-			p.HeadroomBuffered[priority] += uint32(size)
+			extra.HeadroomBuffered[priority] += uint32(size)
 			sw.HeadroomUsed += size
 		}
 		p.Class[priority].Buffered += size

@@ -186,7 +186,7 @@ func TestAdmission(t *testing.T) {
 				c.prepare(r)
 			}
 			buffered, used := r.buffered(in), r.state.Switches[index].Used
-			headroom := r.state.Ports[in].HeadroomBuffered
+			headroom := r.state.Extras[in].HeadroomBuffered
 			got := r.Enqueue(out, r.frame(c.in, c.priority, n))
 			if got != c.want {
 				t.Fatalf("%v, want %v", got, c.want)
@@ -209,8 +209,8 @@ func TestAdmission(t *testing.T) {
 				t.Errorf("%v buffered, %d used after a drop; before %v, %d", r.buffered(in), r.state.Switches[index].Used, buffered,
 					used)
 			}
-			if r.state.Ports[in].HeadroomBuffered != headroom || r.state.Switches[index].HeadroomUsed != uint64(headroom[3]) {
-				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Ports[in].HeadroomBuffered,
+			if r.state.Extras[in].HeadroomBuffered != headroom || r.state.Switches[index].HeadroomUsed != uint64(headroom[3]) {
+				t.Errorf("%v in the headroom after a drop, %d in all; before %v", r.state.Extras[in].HeadroomBuffered,
 					r.state.Switches[index].HeadroomUsed, headroom)
 			}
 		})
@@ -221,7 +221,7 @@ func TestAdmission(t *testing.T) {
 // it.
 func spilled(r *rig, in int, shared, headroom uint64) {
 	r.pause(in, 3)
-	r.state.Ports[in].Class[3].Buffered, r.state.Ports[in].HeadroomBuffered[3] = shared+headroom, uint32(headroom)
+	r.state.Ports[in].Class[3].Buffered, r.state.Extras[in].HeadroomBuffered[3] = shared+headroom, uint32(headroom)
 	r.state.Switches[index].Used, r.state.Switches[index].HeadroomUsed = 6_000_000+headroom, headroom
 }
 

@@ -11,26 +11,32 @@
 #define CREDIT_MOST 2048 /* blocks that may be granted: half the counters' range tells more from less */
 
 /* A frame came in: ABR. */
-COLD void receive_blocks(struct port *in, __u32 vl, __u32 len)
+COLD void receive_blocks(__u32 port, __u32 vl, __u32 len)
 {
-	struct credit *c = &in->credit[vl & 7];
-	__u32 size = counted(in->uncounted, len);
+	struct port_extra *e = extra_at(port);
+	struct credit *c;
+	__u32 size;
 
-	if (in->credit_vls >> vl & 1)
-		c->received = (c->received + ((size + (1u << (in->block_shift & 31)) - 1) >> (in->block_shift & 31))) & CREDIT_MASK;
+	if (!e)
+		return;
+	c = &e->credit[vl & 7];
+	size = counted(e->uncounted, len);
+	c->received = (c->received + ((size + (1u << (e->block_shift & 31)) - 1) >> (e->block_shift & 31))) & CREDIT_MASK;
 }
 
 /* TRIGGER_CREDIT: builds the message for the peer: how much this port has sent on the lane, and how far the peer may go. */
 static __always_inline int build_credit(struct pass *x, struct port *in, __u8 *h)
 {
 	__u32 vl = x->priority & 7;
-	struct credit *c = &in->credit[vl];
+	struct port_extra *e = extra_at(x->in_port);
 	__u64 buffered = in->class[vl].buffered;
+	struct credit *c;
 	__u32 granted;
 
-	if (!(in->credit_vls >> vl & 1))
+	if (!e || !(in->credit_vls >> vl & 1))
 		return 0;
-	granted = buffered < in->credit_buffer ? (__u32)(in->credit_buffer - buffered) >> (in->block_shift & 31) : 0;
+	c = &e->credit[vl];
+	granted = buffered < e->credit_buffer ? (__u32)(e->credit_buffer - buffered) >> (e->block_shift & 31) : 0;
 	if (granted > CREDIT_MOST)
 		granted = CREDIT_MOST;
 	put_control(h, in->mac, ETHERTYPE_CREDIT);
@@ -38,7 +44,7 @@ static __always_inline int build_credit(struct pass *x, struct port *in, __u8 *h
 	put16(h + OFF_CREDIT + 2, (__u16)(vl << 12 | ((c->received + granted) & CREDIT_MASK)));
 	for (int i = OFF_CREDIT + 4; i < FRAME_MIN; i++)
 		h[i] = 0;
-	in->credits_sent++;
+	e->credits_sent++;
 	return 1;
 }
 
@@ -48,15 +54,17 @@ COLD int receive_credit(struct pass *x, struct port *in, const __u8 *h)
 {
 	__u32 vl = h[OFF_CREDIT + 2] >> 4;
 	struct port_class *class = &in->class[vl & 7];
-	struct credit *c = &in->credit[vl & 7];
+	struct port_extra *e = extra_at(x->in_port);
 	__u32 sent = get16(h + OFF_CREDIT) & CREDIT_MASK;
+	struct credit *c;
 
-	if (!(in->credit_vls >> vl & 1))
+	if (!e || !(in->credit_vls >> vl & 1))
 		return 0;
-	in->credits_received++;
+	c = &e->credit[vl & 7];
+	e->credits_received++;
 	if (c->received != sent) {
 		c->received = (__u16)sent;
-		in->credit_repairs++;
+		e->credit_repairs++;
 	}
 	c->limit = get16(h + OFF_CREDIT + 2) & CREDIT_MASK;
 	if (c->needed && ((c->limit - c->sent - c->needed) & CREDIT_MASK) <= CREDIT_MOST) {

@@ -15,12 +15,15 @@ static __always_inline int in_burst(const struct pass *x, const struct switch_st
 COLD __u32 detected_mark(struct pass *x, struct switch_state *sw, struct port *out,
 			 struct port_class *c, __u32 field, __u32 len)
 {
+	struct port_extra *e = extra_at(x->out_port);
 	__u32 to;
 
+	if (!e)
+		return 0;
 	if (sw->ecn_mode == ECN_PCN)
 		to = np_ecn_marks(x, c) ? ECN_CE : 0;
 	else
-		to = detect_congestion(x, sw, out, c, counted(sw->uncounted, len));
+		to = detect_congestion(x, sw, out, e, c, counted(sw->uncounted, len));
 	if (to == ECN_CE && (!field || in_burst(x, sw, out) ||
 			     (sw->ecn_mode == ECN_TCD && sw->tcd_red && !red_marks(sw, out, x->out_port, x->queue_bytes))))
 		return 0;
@@ -29,7 +32,7 @@ COLD __u32 detected_mark(struct pass *x, struct switch_state *sw, struct port *o
 	if (to == ECN_CE)
 		out->ecn_marked++;
 	else
-		out->ue_marked++;
+		e->ue_marked++;
 	return to;
 }
 
@@ -102,7 +105,7 @@ static __always_inline __u32 egress(struct pass *x, __u8 *h, const __u8 *end, __
 	mark(x, sw, out, h, len);
 	if (!sw->int_on)
 		return 0;
-	count_line_bytes(out, len);
+	count_line_bytes(sw, x->out_port, len);
 	return telemetry_of(h, end, len);
 }
 

@@ -56,13 +56,8 @@ static __always_inline void forward(struct pass *x, struct switch_state *sw, str
 		return no_way(x, p->destination);
 	priority = p->tos >> 5; /* the class selector bits of the DSCP */
 	account(x, sw, in, priority, size);
-	if (sw->cnm && p->data && sw->lossless >> priority & 1) {
-		struct flow *f = flow_list_add(x, in, egress, out, in->node * FLOW_IDS + flow_id(p), h,
-					       sw->cnm_window);
-
-		if (f)
-			detect_burst(x, sw, in, egress, out, f, priority, size);
-	}
+	if (sw->cnm && p->data && sw->lossless >> priority & 1)
+		detect_burst(x, sw, in, egress, out, in->node * FLOW_IDS + flow_id(p), h, priority, size);
 	if (sw->ecn_at_enqueue && sw->ecn_priorities >> priority & 1 && p->tos & ECN_MASK &&
 	    out->class[priority & 7].burst != BURST_BURST &&
 	    queue_marks(sw, out, egress, out->class[priority & 7].queue_bytes + size) && (p->tos & ECN_MASK) != ECN_CE) {
@@ -140,6 +135,7 @@ COLD void enter_other(struct pass *x, struct switch_state *sw, struct port *in, 
 /* Executes a trigger: builds a packet in the blank frame h. sw is 0 at a host's port, which knows only TRIGGER_CREDIT. */
 COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
+	struct port_extra *e = extra_at(x->in_port);
 	int built = 0;
 
 	if (x->trigger == TRIGGER_CREDIT) {
@@ -157,10 +153,11 @@ COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u
 	} else if (x->trigger == TRIGGER_FLOW) {
 		built = notify_flow(x, h);
 	}
-	if (!built) {
-		x->verdict = VERDICT_CONSUMED;
-		in->idle_triggers += x->trigger != TRIGGER_WALK;
-	}
+	if (built)
+		return;
+	x->verdict = VERDICT_CONSUMED;
+	if (e)
+		e->idle_triggers += x->trigger != TRIGGER_WALK;
 }
 
 /* Whether an IPv6 packet is of RoCE. */
@@ -198,8 +195,9 @@ static __always_inline void ingress(struct pass *x, __u8 *h, const __u8 *end, __
 	in->rx_frames++;
 	in->rx_bytes += len;
 	ethertype = get16(h + OFF_ETHERTYPE);
-	if (in->credit_vls && ethertype != ETHERTYPE_MAC_CONTROL && ethertype != ETHERTYPE_CREDIT)
-		receive_blocks(in, priority_of(h, ethertype), len);
+	if (in->credit_vls && ethertype != ETHERTYPE_MAC_CONTROL && ethertype != ETHERTYPE_CREDIT &&
+	    in->credit_vls >> priority_of(h, ethertype) & 1)
+		receive_blocks(x->in_port, priority_of(h, ethertype), len);
 	if (ethertype == ETHERTYPE_MAC_CONTROL) {
 		if (is_control(h) && get16(h + OFF_PFC_OPCODE) == OPCODE_PFC) {
 			receive_pfc(x, in, h);
@@ -232,8 +230,12 @@ static __always_inline void ingress(struct pass *x, __u8 *h, const __u8 *end, __
 	} else {
 		enter_other(x, sw, in, h, end, len, 0);
 	}
-	if (x->verdict == VERDICT_DROP && x->reason < REASONS)
-		in->dropped[x->reason]++;
+	if (x->verdict == VERDICT_DROP) {
+		struct port_extra *e = extra_at(x->in_port);
+
+		if (e && x->reason < REASONS)
+			e->dropped[x->reason]++;
+	}
 }
 
 #endif

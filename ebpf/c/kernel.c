@@ -11,8 +11,9 @@
  * cleared when a frame goes through a veth pair into another namespace, and survives bpf_redirect_peer. */
 enum frame_mark { FRAME_MARK = 0x70617573 };
 
-/* Of the first port's outer end, in the hub namespace. The others follow. */
-enum ifindex { FIRST_OUTER = 2 };
+/* Of the first port's outer end, in the hub namespace, and of the inner end of a node's first port, in its own. The others follow. */
+enum ifindex { FIRST_OUTER = 2,
+	       FIRST_INNER = 2 };
 
 /* What few frames need. The verifier knows most about one function. */
 #define COLD static __always_inline
@@ -32,6 +33,7 @@ enum ifindex { FIRST_OUTER = 2 };
 
 TABLE(passes, struct pass);
 TABLE(ports, struct port);
+TABLE(extras, struct port_extra);
 TABLE(switches, struct switch_state);
 TABLE(routes, struct route);
 TABLE(next_hops, __u64);
@@ -71,6 +73,11 @@ const volatile __u32 live = 0;
 static __always_inline struct port *port_at(__u32 i)
 {
 	return bpf_map_lookup_elem(&ports, &i);
+}
+
+static __always_inline struct port_extra *extra_at(__u32 port)
+{
+	return bpf_map_lookup_elem(&extras, &port);
 }
 
 static __always_inline struct switch_state *switch_at(__u32 i)
@@ -220,7 +227,7 @@ int pausenet_ingress(struct __sk_buff *skb)
 	if (verdict == VERDICT_FORWARD || verdict == VERDICT_HOST) {
 		out = port_at(x->egress);
 		if (out)
-			ifindex = out->ifindex;
+			ifindex = FIRST_INNER + x->egress - out->first_port;
 	}
 	x->done++;
 	if (ifindex) {

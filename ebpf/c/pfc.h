@@ -44,15 +44,23 @@ static __always_inline __u64 xon_threshold(const struct switch_state *sw, const 
 	return threshold > sw->xoff_to_xon ? threshold - sw->xoff_to_xon : 0;
 }
 
-/* Whether the peer must be paused. resume_due: whether it may be resumed. */
-static __always_inline int pause_due(const struct switch_state *sw, const struct port *in, __u32 priority)
+/* The bytes of a priority in the headroom of an ingress port. */
+static __always_inline __u32 headroom_of(const struct switch_state *sw, __u32 port, __u32 priority)
 {
-	return in->headroom_buffered[priority & 7] || in->class[priority & 7].buffered >= xoff_threshold(sw, in);
+	struct port_extra *e = sw->headroom_used ? extra_at(port) : 0;
+
+	return e ? e->headroom_buffered[priority & 7] : 0;
 }
 
-static __always_inline int resume_due(const struct switch_state *sw, const struct port *in, __u32 priority)
+/* Whether the peer must be paused, with so much of the priority in the headroom. resume_due: whether it may be resumed. */
+static __always_inline int pause_due(const struct switch_state *sw, const struct port *in, __u32 priority, __u32 headroom)
 {
-	return !in->headroom_buffered[priority & 7] && in->class[priority & 7].buffered <= xon_threshold(sw, in);
+	return headroom || in->class[priority & 7].buffered >= xoff_threshold(sw, in);
+}
+
+static __always_inline int resume_due(const struct switch_state *sw, const struct port *in, __u32 priority, __u32 headroom)
+{
+	return !headroom && in->class[priority & 7].buffered <= xon_threshold(sw, in);
 }
 
 /* Charges a frame to the account of its ingress port and priority, and requests a PAUSE (WANT_PAUSE) if that reaches XOFF. With
@@ -61,17 +69,22 @@ static __always_inline void account(struct pass *x, struct switch_state *sw, str
 				    __u32 size)
 {
 	struct port_class *c = &in->class[priority & 7];
-	__u32 *headroom = &in->headroom_buffered[priority & 7];
+	__u32 headroom = headroom_of(sw, x->in_port, priority);
 
-	if (profile_of(sw, in)->alpha && sw->lossless >> priority & 1 && c->buffered - *headroom + size > xoff_threshold(sw, in)) {
-		*headroom += size;
+	if (profile_of(sw, in)->alpha && sw->lossless >> priority & 1 && c->buffered - headroom + size > xoff_threshold(sw, in)) {
+		struct port_extra *e = extra_at(x->in_port);
+
+		if (!e)
+			return;
+		headroom += size;
+		e->headroom_buffered[priority & 7] = headroom;
 		sw->headroom_used += size;
 	}
 	c->buffered += size;
 	if (c->buffered > c->peak)
 		c->peak = c->buffered;
 	sw->used += size;
-	if (sw->lossless >> priority & 1 && !c->pausing && pause_due(sw, in, priority))
+	if (sw->lossless >> priority & 1 && !c->pausing && pause_due(sw, in, priority, headroom))
 		x->want |= WANT_PAUSE;
 }
 
@@ -80,19 +93,23 @@ static __always_inline int build_pause(struct pass *x, struct switch_state *sw, 
 {
 	__u32 priority = x->priority & 7;
 	struct port_class *c = &in->class[priority];
+	struct port_extra *e = extra_at(x->in_port);
+	__u32 headroom = headroom_of(sw, x->in_port, priority);
 
+	if (!e)
+		return 0;
 	if (x->trigger == TRIGGER_PAUSE) {
-		if (c->pausing ? resume_due(sw, in, priority) : !pause_due(sw, in, priority))
+		if (c->pausing ? resume_due(sw, in, priority, headroom) : !pause_due(sw, in, priority, headroom))
 			return 0;
 		c->pausing = 1;
-		in->pauses_sent++;
+		e->pauses_sent++;
 		build_pfc(h, in->mac, priority, (__u16)sw->quanta);
 		return 1;
 	}
-	if (!c->pausing || !resume_due(sw, in, priority))
+	if (!c->pausing || !resume_due(sw, in, priority, headroom))
 		return 0;
 	c->pausing = 0;
-	in->resumes_sent++;
+	e->resumes_sent++;
 	build_pfc(h, in->mac, priority, 0);
 	return 1;
 }
@@ -101,8 +118,11 @@ static __always_inline int build_pause(struct pass *x, struct switch_state *sw, 
 COLD void receive_pfc(struct pass *x, struct port *in, const __u8 *h)
 {
 	__u32 enabled = h[OFF_PFC_ENABLE + 1];
+	struct port_extra *e = extra_at(x->in_port);
 	__u32 changed = 0;
 
+	if (!e)
+		return;
 	for (int i = 0; i < PRIORITIES; i++) {
 		struct port_class *c = &in->class[i];
 		__u64 quanta;
@@ -113,13 +133,13 @@ COLD void receive_pfc(struct pass *x, struct port *in, const __u8 *h)
 		quanta = get16(h + OFF_PFC_TIME + 2 * i);
 		off = c->paused_until > x->now;
 		if (quanta) {
-			in->pauses_received++;
+			e->pauses_received++;
 			if (!off)
 				c->off_since = x->now;
 			c->paused_until = x->now + quanta * in->quantum;
 			changed |= 1u << i;
 		} else {
-			in->resumes_received++;
+			e->resumes_received++;
 			if (off) {
 				c->paused_until = x->now;
 				changed |= 1u << i;

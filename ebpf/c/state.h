@@ -124,77 +124,78 @@ struct credit {
 	__u16 received;      /* ABR */
 };
 
-/* In cache lines of 64 bytes, as a large fabric's ports are more than the processor's cache holds: a frame touches the
- * first and its priority's. Their number is odd (17), so that the same line of different ports is not always in the same set of the
- * cache. */
+/* What frames touch of a port, in cache lines of 64 bytes, as a large fabric's ports are more than the processor's cache holds: a frame
+ * touches the first and its priority's. Their number is odd (9), so that the same line of different ports is not always in the same set of
+ * the cache. */
 struct port {
-	__u32 kind;
 	__u32 node;          /* index among the switches, or among the hosts */
-	__u32 first_port;    /* id of the switch's first port */
-	__u32 fanout_row;    /* where this port's row of the fanout matrix starts */
+	__u32 first_port;    /* id of the node's first port */
+	__u32 rate_mbps;
+	__u32 quantum;       /* 512 bit times */
 	__u8 mac[6];
 	__u8 peer_mac[6];
-	__u8 credit_vls;     /* bit n: priority n goes by credits */
-	__u8 block_shift;    /* a credit is for 1<<block_shift bytes */
+	__u8 kind;           /* enum port_kind */
 	__u8 profile;        /* which profile of its switch holds for it */
-	__u8 edge;           /* 1: of a switch, to a host */
-	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
+	__u8 credit_vls;     /* bit n: priority n goes by credits */
+	__u8 rate_code;      /* of rate_mbps, in telemetry */
 	__u64 rx_frames;
 	__u64 rx_bytes;
 	__u64 ecn_marked;    /* at dequeue or enqueue of this egress port */
+	__u64 draws;         /* random numbers drawn */
 
 	struct port_class class[PRIORITIES];
+} __attribute__((aligned(64)));
 
-	__u32 ifindex;       /* inner end, in its device's namespace */
-	__u32 ports;         /* of the switch */
-	__u64 quantum;       /* 512 bit times */
-	__u64 three_d_c;     /* 3*d*C in bytes (DCON section 4.4) */
-	__u64 draws;         /* random numbers drawn */
-	__u64 bursts;        /* times BURST was entered */
-	__u32 fanout;        /* egress ports that packets came in here for since fanout_since */
-	__u32 flows;         /* N: flows with packets queued */
-	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
-	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
-	__u32 max_fanout;    /* the greatest M of an ingress port whose packets came for this egress port lately */
-	__u32 last_egress;   /* whose packet t_last is of */
-	__u64 t_last_other;  /* t_last of the egress ports but that */
-	__u64 max_fanout_at; /* when it last was so great */
-	__u64 fanout_since;  /* start of a period of T */
-	__u32 fanout_before; /* fanout of the period before; 0: none ended just then */
-	__u32 unused3;
-	__u64 burst_since[PRIORITIES]; /* when BURST was entered last */
-	/* With a dynamic threshold: the part of buffered that arrived beyond XOFF. It does not use the shared buffer. */
-	__u32 headroom_buffered[PRIORITIES];
-	__u64 idle_triggers; /* triggers that built nothing */
-
+/* What few frames touch of a port: counters of what happens seldom, and the settings and registers of features that a fabric may not have.
+ * Without them nothing is written here, so that a large fabric's memory for it is never touched. */
+struct port_extra {
 	__u64 pauses_received;
 	__u64 resumes_received;
 	__u64 pauses_sent;
 	__u64 resumes_sent;
+	__u64 idle_triggers; /* triggers that built nothing */
+	__u64 dropped[REASONS];
+	/* With a dynamic threshold: the part of buffered that arrived beyond XOFF. It does not use the shared buffer. */
+	__u32 headroom_buffered[PRIORITIES];
+	__u64 tx_line_bytes; /* of telemetry: the link's time of what left by this port; see line_overhead */
+	__u64 unused;
+
+	/* Of burst detection. */
+	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
+	__u64 t_last_other;  /* t_last of the egress ports but last_egress */
+	__u32 last_egress;   /* whose packet t_last is of */
+	__u32 edge;          /* 1: of a switch, to a host */
+	__u64 max_fanout_at; /* when max_fanout last was so great */
+	__u64 fanout_since;  /* start of a period of T */
+	__u32 max_fanout;    /* the greatest M of an ingress port whose packets came for this egress port lately */
+	__u32 fanout;        /* egress ports that packets came in here for since fanout_since */
+	__u32 fanout_before; /* fanout of the period before; 0: none ended just then */
+	__u32 fanout_row;    /* where this port's row of the fanout matrix starts */
+	__u64 three_d_c;     /* 3*d*C in bytes (DCON section 4.4) */
+	__u32 flows;         /* N: flows with packets queued */
+	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
+	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
+	__u32 unused2;
+	__u64 bursts;        /* times BURST was entered */
 	__u64 cnms_sent;
 	__u64 cnms_forwarded;
-	__u64 dropped[REASONS];
-
-	/* Of telemetry. A frame of n bytes takes the link's time of n + line_overhead bytes, at least line_min. */
-	__s32 line_overhead;
-	__u32 line_min;
-	__u32 rate_code;     /* of rate_mbps */
-	__u32 rate_mbps;
-	__u64 tx_line_bytes; /* left by this port */
-
-	/* Of ternary congestion detection. */
-	__u64 t_max;         /* as long as it has been ON for less, the port is undetermined */
-	__u64 ue_marked;
-	__u64 entered[3];    /* times that each state of a class was entered */
+	__u64 burst_since[PRIORITIES]; /* when BURST was entered last */
 
 	/* Of credit-based flow control. */
 	__u32 credit_buffer; /* bytes of one priority that may be buffered here */
+	__u32 block_shift;   /* a credit is for 1<<block_shift bytes */
 	__u32 uncounted;     /* as the switches' */
+	__u32 unused3;
 	__u64 credits_sent;  /* messages */
 	__u64 credits_received;
 	__u64 credit_repairs; /* messages that told of other blocks than had come */
 	__u64 credit_stalls; /* times that a priority went OFF for want of credits */
 	struct credit credit[PRIORITIES];
+
+	/* Of ternary congestion detection. */
+	__u64 t_max;         /* as long as it has been ON for less, the port is undetermined */
+	__u64 ue_marked;
+	__u64 entered[3];    /* times that each state of a class was entered */
 } __attribute__((aligned(64)));
 
 /* The thresholds that ports of one kind have in common: their rate's, and their cable's. */
@@ -237,6 +238,9 @@ struct switch_state {
 	__u64 flowlet_gap;   /* a flow that has sent nothing for so long begins another flowlet */
 	__u64 choices;       /* random numbers drawn to choose by */
 	__u32 hash_fields;   /* enum hash_field, of CHOICE_FIELDS */
+	/* Of telemetry: a frame of n bytes takes the link's time of n + line_overhead bytes, at least line_min. */
+	__s32 line_overhead;
+	__u32 line_min;
 	__u32 unused;
 	struct profile profiles[PROFILES];
 };

@@ -4,7 +4,7 @@
 #ifndef PAUSENET_TCD_H
 #define PAUSENET_TCD_H
 
-static __always_inline void enter_state(struct port *out, struct port_class *c, __u32 state)
+static __always_inline void enter_state(struct port_extra *out, struct port_class *c, __u32 state)
 {
 	if (c->ternary == state)
 		return;
@@ -14,7 +14,7 @@ static __always_inline void enter_state(struct port *out, struct port_class *c, 
 
 /* Whether a queue above q_len has fallen over the last T_max (step S3), by the authors' simulator's references: at the end
  * of the undetermined period, the queue as the OFF period ended; from then on, every T_max, the queue then. */
-static __always_inline int has_fallen(const struct pass *x, const struct switch_state *sw, const struct port *out,
+static __always_inline int has_fallen(const struct pass *x, const struct switch_state *sw, const struct port_extra *out,
 				      struct port_class *c)
 {
 	if (!c->falling) {
@@ -33,7 +33,7 @@ static __always_inline int has_fallen(const struct pass *x, const struct switch_
 
 /* Takes a packet of this size that left at x->departed into account; what it has met: ECN_CE, ECN_UE, or 0. */
 static __always_inline __u32 detect_congestion(const struct pass *x, const struct switch_state *sw, struct port *out,
-					       struct port_class *c, __u32 size)
+					       struct port_extra *e, struct port_class *c, __u32 size)
 {
 	if (x->on_since != c->on_seen) {
 		/* The first to leave after an OFF period: the queue was what it left behind, and itself. */
@@ -41,17 +41,17 @@ static __always_inline __u32 detect_congestion(const struct pass *x, const struc
 		c->reference = x->queue_bytes + size;
 		c->falling = 0;
 	}
-	if (x->on_since && x->departed - x->on_since < out->t_max) {
-		enter_state(out, c, TCD_UNDETERMINED);
+	if (x->on_since && x->departed - x->on_since < e->t_max) {
+		enter_state(e, c, TCD_UNDETERMINED);
 		return ECN_UE;
 	}
 	if (x->queue_bytes <= profile_of(sw, out)->q_len) {
-		enter_state(out, c, TCD_NONCONGESTED);
+		enter_state(e, c, TCD_NONCONGESTED);
 		return 0;
 	}
-	if (c->ternary == TCD_UNDETERMINED && has_fallen(x, sw, out, c))
+	if (c->ternary == TCD_UNDETERMINED && has_fallen(x, sw, e, c))
 		return 0;
-	enter_state(out, c, TCD_CONGESTED);
+	enter_state(e, c, TCD_CONGESTED);
 	return ECN_CE;
 }
 

@@ -36,11 +36,13 @@ COLD __u32 telemetry_of(const __u8 *h, const __u8 *end, __u32 len)
 /* Counts a frame that leaves the port as the link's time that it takes. The port's rate, with which HPCC compares the
  * growth of this count (U = txRate/B + qLen/(B*T)), is that of the line: were preamble, gap and FCS left out, a saturated
  * link would never be seen at U = 1. Frames pass here in the order in which they left. */
-static __always_inline void count_line_bytes(struct port *out, __u32 len)
+static __always_inline void count_line_bytes(const struct switch_state *sw, __u32 port, __u32 len)
 {
-	__s32 line = (__s32)len + out->line_overhead;
+	struct port_extra *out = extra_at(port);
+	__s32 line = (__s32)len + sw->line_overhead;
 
-	out->tx_line_bytes += line < (__s32)out->line_min ? (__s32)out->line_min : line;
+	if (out)
+		out->tx_line_bytes += line < (__s32)sw->line_min ? (__s32)sw->line_min : line;
 }
 
 /* Writes the next slot of the telemetry at t; a frame that has passed more switches than there are slots keeps the first. The count
@@ -48,17 +50,18 @@ static __always_inline void count_line_bytes(struct port *out, __u32 len)
 COLD void stamp(struct pass *x, __u8 *t)
 {
 	struct port *out = port_at(x->out_port);
+	struct port_extra *e = extra_at(x->out_port);
 	__u32 hop = t[0] >> 4;
 	__u32 path, time, tx, queue, high, low;
 
-	if (!out || hop >= INT_HOPS)
+	if (!out || !e || hop >= INT_HOPS)
 		return;
 	time = (__u32)(x->departed / 1000) & 0xffffff; /* ps to ns */
-	tx = (__u32)(out->tx_line_bytes / INT_TX_UNIT) & 0xfffff;
+	tx = (__u32)(e->tx_line_bytes / INT_TX_UNIT) & 0xfffff;
 	queue = x->queue_bytes / INT_QUEUE_UNIT;
 	if (queue > 0xffff)
 		queue = 0xffff;
-	high = out->rate_code << 28 | time << 4 | tx >> 16;
+	high = (__u32)out->rate_code << 28 | time << 4 | tx >> 16;
 	low = tx << 16 | queue;
 	/* Constant offsets: the verifier forgets a frame's bounds when a variable is added to its address. */
 	for (__u32 i = 0; i < INT_HOPS; i++) {

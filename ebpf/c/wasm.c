@@ -27,6 +27,7 @@ static struct tables {
 	__u32 pass;
 	__u32 header;
 	__u32 ports;
+	__u32 extras;
 	__u32 switches;
 	__u32 routes;
 	__u32 next_hops;
@@ -38,6 +39,7 @@ static struct tables {
 
 static __u32 n_ports, n_switches, n_hosts, n_leaves, n_next_hops, n_flows, n_fanouts, n_flowlets;
 static struct port *ports;
+static struct port_extra *extras;
 static struct switch_state *switches;
 static struct route *routes;
 static __u64 *next_hops;
@@ -49,6 +51,12 @@ static struct flowlet *flowlets;
 static __always_inline struct port *port_at(__u32 i)
 {
 	return i < n_ports ? ports + i : 0;
+}
+
+/* Who asks for it has looked the port up before. */
+static __always_inline struct port_extra *extra_at(__u32 port)
+{
+	return extras + port;
 }
 
 static __always_inline struct switch_state *switch_at(__u32 i)
@@ -137,6 +145,7 @@ struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host,
 	n_fanouts = n_fanout;
 	n_flowlets = n_flowlet;
 	ports = table(&at, n_port, sizeof(*ports));
+	extras = table(&at, n_port, sizeof(*extras));
 	switches = table(&at, n_switch, sizeof(*switches));
 	routes = table(&at, n_switch * n_leaf, sizeof(*routes));
 	next_hops = table(&at, n_hop, sizeof(*next_hops));
@@ -144,11 +153,12 @@ struct tables *setup(__u32 distance, __u32 n_port, __u32 n_switch, __u32 n_host,
 	flows = table(&at, n_flow, sizeof(*flows));
 	fanouts = table(&at, n_fanout, sizeof(*fanouts));
 	flowlets = table(&at, n_flowlet, sizeof(*flowlets));
-	if (!ports || !switches || !routes || !next_hops || !hosts || !flows || !fanouts || !flowlets)
+	if (!ports || !extras || !switches || !routes || !next_hops || !hosts || !flows || !fanouts || !flowlets)
 		return 0;
 	tables.pass = (__u32)&pass;
 	tables.header = (__u32)header;
 	tables.ports = (__u32)ports;
+	tables.extras = (__u32)extras;
 	tables.switches = (__u32)switches;
 	tables.routes = (__u32)routes;
 	tables.next_hops = (__u32)next_hops;

@@ -42,7 +42,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 		flowlets = n.Switches * ebpf.Flowlets
 	}
 	for name, entries := range map[string]int{
-		"ports": n.Ports, "switches": n.Switches, "routes": n.Switches * n.Leaves, "next_hops": n.NextHops,
+		"ports": n.Ports, "extras": n.Ports, "switches": n.Switches, "routes": n.Switches * n.Leaves, "next_hops": n.NextHops,
 		"hosts": n.Hosts, "flows": flows, "fanouts": fanouts, "flowlets": flowlets,
 	} {
 		spec.Maps[name].MaxEntries = uint32(max(entries, 1))
@@ -87,6 +87,7 @@ func (k *Pipelines) mapTables() error {
 	return errors.Join(
 		assign(&k.Outbox.places, k, k.objects.Outs),
 		assign(&k.State.Ports, k, k.objects.Ports),
+		assign(&k.State.Extras, k, k.objects.Extras),
 		assign(&k.State.Switches, k, k.objects.Switches),
 		assign(&k.State.Routes, k, k.objects.Routes),
 		assign(&k.State.NextHops, k, k.objects.NextHops),

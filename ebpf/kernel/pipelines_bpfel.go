@@ -16,6 +16,7 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	pipelinesMapExtras           = "extras"
 	pipelinesMapFanouts          = "fanouts"
 	pipelinesMapFlowlets         = "flowlets"
 	pipelinesMapFlows            = "flows"
@@ -100,6 +101,7 @@ type pipelinesProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type pipelinesMapSpecs struct {
+	Extras    *ebpf.MapSpec `ebpf:"extras"`
 	Fanouts   *ebpf.MapSpec `ebpf:"fanouts"`
 	Flowlets  *ebpf.MapSpec `ebpf:"flowlets"`
 	Flows     *ebpf.MapSpec `ebpf:"flows"`
@@ -154,6 +156,7 @@ func (o *pipelinesObjects) Close() error {
 //
 // It can be passed to loadPipelinesObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pipelinesMaps struct {
+	Extras    *ebpf.Map `ebpf:"extras"`
 	Fanouts   *ebpf.Map `ebpf:"fanouts"`
 	Flowlets  *ebpf.Map `ebpf:"flowlets"`
 	Flows     *ebpf.Map `ebpf:"flows"`
@@ -169,6 +172,7 @@ type pipelinesMaps struct {
 
 func (m *pipelinesMaps) Close() error {
 	return _PipelinesClose(
+		m.Extras,
 		m.Fanouts,
 		m.Flowlets,
 		m.Flows,

@@ -47,6 +47,7 @@ func (e *Entries) bytes() (sum uint64) {
 		size    uintptr
 	}{
 		{uint64(e.Ports), unsafe.Sizeof(ebpf.Port{})},
+		{uint64(e.Ports), unsafe.Sizeof(ebpf.PortExtra{})},
 		{uint64(e.Switches), unsafe.Sizeof(ebpf.SwitchState{})},
 		{uint64(e.Switches) * uint64(e.Leaves), unsafe.Sizeof(ebpf.Route{})},
 		{uint64(e.NextHops), unsafe.Sizeof(uint64(0))},
@@ -101,16 +102,17 @@ func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 	if err != nil {
 		return err
 	}
-	var errs [9]error
+	var errs [10]error
 	errs[0] = p.mapPass(at[0], at[1])
 	p.State.Ports, errs[1] = view[ebpf.Port](memory, at[2], n.Ports)
-	p.State.Switches, errs[2] = view[ebpf.SwitchState](memory, at[3], n.Switches)
-	p.State.Routes, errs[3] = view[ebpf.Route](memory, at[4], n.Switches*n.Leaves)
-	p.State.NextHops, errs[4] = view[uint64](memory, at[5], n.NextHops)
-	p.State.Hosts, errs[5] = view[ebpf.Host](memory, at[6], n.Hosts)
-	p.State.Flows, errs[6] = view[ebpf.Flow](memory, at[7], n.Flows)
-	p.State.Fanouts, errs[7] = view[uint64](memory, at[8], n.Fanouts)
-	p.State.Flowlets, errs[8] = view[ebpf.Flowlet](memory, at[9], n.Flowlets)
+	p.State.Extras, errs[2] = view[ebpf.PortExtra](memory, at[3], n.Ports)
+	p.State.Switches, errs[3] = view[ebpf.SwitchState](memory, at[4], n.Switches)
+	p.State.Routes, errs[4] = view[ebpf.Route](memory, at[5], n.Switches*n.Leaves)
+	p.State.NextHops, errs[5] = view[uint64](memory, at[6], n.NextHops)
+	p.State.Hosts, errs[6] = view[ebpf.Host](memory, at[7], n.Hosts)
+	p.State.Flows, errs[7] = view[ebpf.Flow](memory, at[8], n.Flows)
+	p.State.Fanouts, errs[8] = view[uint64](memory, at[9], n.Fanouts)
+	p.State.Flowlets, errs[9] = view[ebpf.Flowlet](memory, at[10], n.Flowlets)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (p *Pipelines) mapTables(tables uint32, n *Entries) error {
 }
 
 // addresses returns the addresses of the pass, its header, and the tables, which Setup stored at tables.
-func addresses(memory []byte, tables uint32) (at [10]uint32, err error) {
+func addresses(memory []byte, tables uint32) (at [11]uint32, err error) {
 	if uint64(tables)+uint64(unsafe.Sizeof(at)) > uint64(len(memory)) {
 		return at, fmt.Errorf("their addresses at %#x are not in %d bytes", tables, len(memory))
 	}

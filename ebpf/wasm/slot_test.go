@@ -31,15 +31,14 @@ func twoSwitches(t *testing.T, load func(ebpf.Sizes) (*wasm.Pipelines, error)) *
 	})
 	for i := range p.State.Ports {
 		p.State.Ports[i] = ebpf.Port{
-			Kind: ebpf.KindSwitch, Node: uint32(i / 2), FirstPort: uint32(i / 2 * 2), Ports: 2, FanoutRow: uint32(i * 2),
-			Mac:      mac(i),
-			RateMbps: 40_000, LineOverhead: 24,
+			Kind: ebpf.KindSwitch, Node: uint32(i / 2), FirstPort: uint32(i / 2 * 2), Mac: mac(i), RateMbps: 40_000,
 		}
+		p.State.Extras[i].FanoutRow = uint32(i * 2)
 	}
 	for i := range p.State.Switches {
 		p.State.Switches[i] = ebpf.SwitchState{
 			Buffer: 1 << 40, Lossless: 1 << 3, EcnMode: ebpf.ECNRED, EcnPriorities: 1 << 3, EcnPmax: 1 << 31, Seed: uint64(i),
-			Cnm: 1, IntOn: 1,
+			Cnm: 1, IntOn: 1, LineOverhead: 24,
 			CnmWindow: 1000, Q_cnm: 1 << 40,
 		}
 		p.State.Switches[i].Profiles[0] = ebpf.Profile{EcnKmin: 1, EcnKmax: 1 << 30, Xoff: 1 << 40, Q_ecn: 1 << 30}
@@ -108,6 +107,9 @@ func TestSlots(t *testing.T) {
 		if p.State.Ports[i] != want.State.Ports[i] {
 			t.Errorf("port %d became\n%+v, want\n%+v", i, p.State.Ports[i], want.State.Ports[i])
 		}
+		if p.State.Extras[i] != want.State.Extras[i] {
+			t.Errorf("port %d became\n%+v, want\n%+v", i, p.State.Extras[i], want.State.Extras[i])
+		}
 	}
 	for i := range want.State.Switches {
 		if p.State.Switches[i] != want.State.Switches[i] {
@@ -120,7 +122,7 @@ func TestSlots(t *testing.T) {
 		}
 	}
 	if want.State.Ports[1].EcnMarked == 0 || want.State.Ports[3].EcnMarked == passes ||
-		want.State.Ports[3].TxLineBytes == 0 {
+		want.State.Extras[3].TxLineBytes == 0 {
 		t.Errorf("the passes do too little: %+v", want.State.Ports[3])
 	}
 	for _, x := range []*ebpf.Pass{p.Pass, second.Pass} {
@@ -180,8 +182,9 @@ func TestSlotsApart(t *testing.T) {
 // TestSlotsLeaveTables: slots that are made when the tables have been filled in leave them as they are, up to the last.
 func TestSlotsLeaveTables(t *testing.T) {
 	p := twoSwitches(t, wasm.Load)
-	ports, switches := slices.Clone(p.State.Ports), slices.Clone(p.State.Switches)
-	routes, hosts := slices.Clone(p.State.Routes), slices.Clone(p.State.Hosts)
+	ports, extras := slices.Clone(p.State.Ports), slices.Clone(p.State.Extras)
+	switches, routes := slices.Clone(p.State.Switches), slices.Clone(p.State.Routes)
+	hosts := slices.Clone(p.State.Hosts)
 	for n := 1; ; n++ {
 		s, err := p.NewSlot()
 		if errors.Is(err, wasm.ErrNoSlot) {
@@ -190,8 +193,8 @@ func TestSlotsLeaveTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(p.State.Ports, ports) || !slices.Equal(p.State.Switches, switches) ||
-			!slices.Equal(p.State.Routes, routes) ||
+		if !slices.Equal(p.State.Ports, ports) || !slices.Equal(p.State.Extras, extras) ||
+			!slices.Equal(p.State.Switches, switches) || !slices.Equal(p.State.Routes, routes) ||
 			!slices.Equal(p.State.Hosts, hosts) {
 			t.Fatalf("slot %d has changed the tables", n)
 		}

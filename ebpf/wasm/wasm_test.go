@@ -32,7 +32,7 @@ func load(t *testing.T, load func(ebpf.Sizes) (*wasm.Pipelines, error), n ebpf.S
 		}
 	})
 	for i := range p.State.Ports {
-		p.State.Ports[i].Kind, p.State.Ports[i].Ports = ebpf.KindSwitch, uint32(n.Ports)
+		p.State.Ports[i].Kind = ebpf.KindSwitch
 	}
 	return p
 }
@@ -138,7 +138,8 @@ func TestMemory(t *testing.T) {
 }
 
 // TestPortsLines: a port begins with a cache line, as do its priorities, and takes an odd number of them: in what
-// frames touch of a port no two ports share a line, and the same line of many is spread over all of the cache.
+// frames touch of a port no two ports share a line, and the same line of many is spread over all of the cache. Extras
+// share no line either.
 func TestPortsLines(t *testing.T) {
 	const line = 64
 	p := load(t, wasm.Load, small)
@@ -151,6 +152,9 @@ func TestPortsLines(t *testing.T) {
 	}
 	if n := unsafe.Sizeof(ebpf.Port{}) / line; n%2 == 0 {
 		t.Errorf("a port takes %d lines", n)
+	}
+	if at := uintptr(unsafe.Pointer(&p.State.Extras[0])); at%line != 0 || unsafe.Sizeof(ebpf.PortExtra{})%line != 0 {
+		t.Errorf("extras are at %#x, %d bytes each", at, unsafe.Sizeof(ebpf.PortExtra{}))
 	}
 }
 

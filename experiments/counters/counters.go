@@ -114,7 +114,7 @@ func portOf(e *engine.Engine, node *topologies.Node, id int, pauses Pauses) *Por
 	}
 	// PFC frames have no priority of their own, and the engine counts their bytes with priority 0.
 	control := func(to int) uint64 {
-		r := &e.State().Ports[to]
+		r := &e.State().Extras[to]
 		return (r.PausesReceived + r.ResumesReceived) * minFrame
 	}
 	storms, _ := pauses.(Storms)

@@ -44,9 +44,9 @@ func counted(t *testing.T, text string) (*Fabric, func(port string) engineCounts
 		Observers: []runner.NewObserver{Observe(func(f *Fabric) { fabric = f })},
 	}, runner.Watching{Ended: func(e *engine.Engine) {
 		for i := range e.Plan().Ports {
-			r := &e.State().Ports[i]
+			r, extra := &e.State().Ports[i], &e.State().Extras[i]
 			by[e.Plan().Ports[i].Name] = engineCounts{
-				r.PausesReceived, r.RxBytes, r.ResumesReceived, uint64(e.LostAt(i)[engine.LossWatchdog].Frames),
+				extra.PausesReceived, r.RxBytes, extra.ResumesReceived, uint64(e.LostAt(i)[engine.LossWatchdog].Frames),
 			}
 		}
 	}})

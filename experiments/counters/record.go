@@ -77,7 +77,7 @@ func (r *Recorder) Pauses(port int, priority uint8) (sent, received uint64) {
 		all += n
 	}
 	if all == received {
-		received = min(received, r.engine.State().Ports[port].PausesReceived)
+		received = min(received, r.engine.State().Extras[port].PausesReceived)
 	}
 	return r.ports[port].sent[priority], received
 }

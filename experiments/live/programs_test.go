@@ -296,7 +296,7 @@ func pausesSent(t *testing.T, f *Fabric) (n uint64) {
 	must(t, f.Do(func(e *engine.Engine) error {
 		n = 0
 		for p := range f.Plan.Ports {
-			n += e.State().Ports[p].PausesSent
+			n += e.State().Extras[p].PausesSent
 		}
 		return nil
 	}))

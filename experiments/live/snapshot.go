@@ -152,12 +152,12 @@ func (f *Fabric) Snapshot() (*Snapshot, error) {
 func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes []ClassSnapshot) []ClassSnapshot {
 	p := &f.Plan.Ports[id]
 	node := &f.Plan.Nodes[p.Node]
-	r := &e.State().Ports[id]
+	r, x := &e.State().Ports[id], &e.State().Extras[id]
 	w := e.Wire(id)
 	s.Up, s.RateBPS, s.BusyNS = w.Up, int64(w.Rate), e.BusyTime(id).Nanoseconds()
 	s.PausesSent, s.PausesReceived, s.ResumesSent, s.ResumesReceived =
-		r.PausesSent, r.PausesReceived, r.ResumesSent, r.ResumesReceived
-	s.ECNMarks, s.UEMarks, s.CNMs, s.Drops = r.EcnMarked, r.UeMarked, r.CnmsSent, classDrops(e, id)
+		x.PausesSent, x.PausesReceived, x.ResumesSent, x.ResumesReceived
+	s.ECNMarks, s.UEMarks, s.CNMs, s.Drops = r.EcnMarked, x.UeMarked, x.CnmsSent, classDrops(e, id)
 	used := e.TxFrames(id) > 0 || r.RxFrames > 0
 	lossless := uint8(0)
 	if node.Kind == topologies.Switch {
@@ -252,7 +252,7 @@ func portDrops(e *engine.Engine, id int, node *topologies.Node) (drops []Drop) {
 	}
 	for why, cause := range reasons {
 		if cause != "" {
-			add(cause, int64(e.State().Ports[id].Dropped[why]))
+			add(cause, int64(e.State().Extras[id].Dropped[why]))
 		}
 	}
 	return drops

@@ -54,8 +54,8 @@ func (r *recording) sample(now vtime.Time) {
 	r.Sample(now)
 	state := e.State()
 	for i := range e.Plan().Ports {
-		p := &state.Ports[i]
-		port := replay.Port{Marks: p.EcnMarked + p.UeMarked, CNMs: p.CnmsSent}
+		p, extra := &state.Ports[i], &state.Extras[i]
+		port := replay.Port{Marks: p.EcnMarked + extra.UeMarked, CNMs: extra.CnmsSent}
 		for priority := range uint8(8) {
 			if r.priorities>>priority&1 == 0 {
 				continue

@@ -282,7 +282,7 @@ func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	case scenario.CongestedMarks:
 		return float64(state.Ports[s.Port].EcnMarked), false
 	case scenario.UndeterminedMarks:
-		return float64(state.Ports[s.Port].UeMarked), false
+		return float64(state.Extras[s.Port].UeMarked), false
 	case scenario.SendingRate:
 		return r.tallies[talliedBy(s)].rate(r.all()), true
 	case scenario.PauseRate:

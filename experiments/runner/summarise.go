@@ -91,7 +91,7 @@ func (r *runner) summariseCredits(sum *measure.Summary) {
 	c := &measure.CreditSummary{Messages: r.engine.CreditMessages()}
 	plan := r.Scenario.Topology
 	for i := range plan.Ports {
-		n := int64(r.engine.State().Ports[i].CreditStalls)
+		n := int64(r.engine.State().Extras[i].CreditStalls)
 		c.Stalls += n
 		c.StalledNS += r.stalled(i)
 		if plan.Nodes[plan.Ports[i].Node].Kind == topologies.Switch {
@@ -118,15 +118,15 @@ func (r *runner) summariseSwitches(sum *measure.Summary) {
 	for _, id := range plan.Switch {
 		peak := measure.SwitchPeak{Node: plan.Nodes[id].Name}
 		for _, port := range plan.Nodes[id].Ports {
-			reg := &state.Ports[port]
+			reg, extra := &state.Ports[port], &state.Extras[port]
 			peak.QueuePeak = max(peak.QueuePeak, r.recorder.congestion.ports[port].peak)
 			for _, priority := range r.recorder.data {
 				peak.Ingress = max(peak.Ingress, int64(reg.Class[priority].Peak))
 			}
-			peak.Bursts += int64(reg.Bursts)
+			peak.Bursts += int64(extra.Bursts)
 			sum.ECNMarks += int64(reg.EcnMarked)
-			sum.UEMarks += int64(reg.UeMarked)
-			sum.CNMs += int64(reg.CnmsSent)
+			sum.UEMarks += int64(extra.UeMarked)
+			sum.CNMs += int64(extra.CnmsSent)
 		}
 		sum.PeakIngress = max(sum.PeakIngress, peak.Ingress)
 		sum.Switches = append(sum.Switches, peak)

@@ -79,14 +79,17 @@ func features(r *run) []string {
 		}
 	}
 	s, e := r.scenario, r.engine
-	var ports ebpf.Port // sums
+	var ports struct { // sums
+		ebpf.Port
+		ebpf.PortExtra
+	}
 	for i := range e.State().Ports {
-		p := &e.State().Ports[i]
+		ports.EcnMarked += e.State().Ports[i].EcnMarked
+		ports.Draws += e.State().Ports[i].Draws
+		p := &e.State().Extras[i]
 		ports.CnmsSent += p.CnmsSent
 		ports.CnmsForwarded += p.CnmsForwarded
-		ports.EcnMarked += p.EcnMarked
 		ports.Bursts += p.Bursts
-		ports.Draws += p.Draws
 		ports.UeMarked += p.UeMarked
 		ports.CreditsReceived += p.CreditsReceived
 		ports.CreditStalls += p.CreditStalls

@@ -161,19 +161,19 @@ func (m *monitor) countPass(p, in *port, f *frame.Frame) {
 
 // countMark counts the mark, if any, that a frame got in its pass: on leaving port p, or on joining p's queue.
 func (m *monitor) countMark(p int32, priority uint8) {
-	r := &m.state.Ports[p]
-	if r.EcnMarked+r.UeMarked == 0 {
+	ce, ue := m.state.Ports[p].EcnMarked, m.state.Extras[p].UeMarked
+	if ce+ue == 0 {
 		return
 	}
 	c := m.countsOf(p)
-	c.of[priority].CE += r.EcnMarked - c.ce
-	c.of[priority].UE += r.UeMarked - c.ue
-	c.ce, c.ue = r.EcnMarked, r.UeMarked
+	c.of[priority].CE += ce - c.ce
+	c.of[priority].UE += ue - c.ue
+	c.ce, c.ue = ce, ue
 }
 
 // builtCNMs counts the CNMs that a port has built for a burst in one of its queues.
 func (m *monitor) builtCNMs(p int32, priority uint8) {
-	if built := m.state.Ports[p].CnmsSent; m.counts != nil && built > 0 {
+	if built := m.state.Extras[p].CnmsSent; m.counts != nil && built > 0 {
 		c := m.countsOf(p)
 		c.of[priority].CNMs += built - c.cnms
 		c.cnms = built

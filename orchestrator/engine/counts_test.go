@@ -221,10 +221,10 @@ func TestCountsAddUp(t *testing.T) {
 						n.dropped += k
 					}
 				}
-				r := &l.state.Ports[p]
-				if n.ce != r.EcnMarked || n.cnms != r.CnmsSent {
+				marks, cnms := l.state.Ports[p].EcnMarked, l.state.Extras[p].CnmsSent
+				if n.ce != marks || n.cnms != cnms {
 					t.Errorf("%s: %d marks and %d CNMs are counted, its registers have %d and %d", l.plan.Ports[p].Name, n.ce, n.cnms,
-						r.EcnMarked, r.CnmsSent)
+						marks, cnms)
 				}
 				if l.ports[p].isSwitch {
 					frames := l.Switch(int(l.ports[p].index)).Port(p).DroppedFrames

@@ -142,9 +142,8 @@ func (d dependencies) Switch(port cycle.PortPriority) int { return int(d.ports[p
 // Headroom returns how much of an account is in its headroom when it counts the given bytes. Frames that leave free the
 // headroom first.
 func (d dependencies) Headroom(account cycle.PortPriority, bytes uint64) uint64 {
-	r := &d.state.Ports[account.Port]
-	in := uint64(r.HeadroomBuffered[account.Priority])
-	return in - min(in, r.Class[account.Priority].Buffered-bytes)
+	in := uint64(d.state.Extras[account.Port].HeadroomBuffered[account.Priority])
+	return in - min(in, d.state.Ports[account.Port].Class[account.Priority].Buffered-bytes)
 }
 
 // StaysPaused asks flow control whether the queue of an account stays paused.

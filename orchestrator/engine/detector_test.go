@@ -63,7 +63,7 @@ links:
 					t.Errorf("P3 is in state %d in the burst", state(p3))
 				}
 				for i, p := range []int{p1, p2} {
-					if r := &l.state.Ports[p]; r.Entered[ebpf.TCDUndetermined] == 0 || r.Entered[ebpf.TCDCongested] != 0 {
+					if r := &l.state.Extras[p]; r.Entered[ebpf.TCDUndetermined] == 0 || r.Entered[ebpf.TCDCongested] != 0 {
 						t.Errorf("P%d entered its states %v times in the burst", i+1, r.Entered)
 					}
 				}
@@ -73,9 +73,9 @@ links:
 				t.Errorf("P1 ends in state %d, P2 in %d; want %d and %d", state(p1), state(p2), c.p1, c.p2)
 			}
 			for i, p := range []int{p1, p2, p3} {
-				r := &l.state.Ports[p]
-				t.Logf("P%d entered its states %v times, state %d, %d packets CE, T_max %v", i+1, r.Entered, state(p), r.EcnMarked,
-					vtime.Time(r.T_max))
+				r := &l.state.Extras[p]
+				t.Logf("P%d entered its states %v times, state %d, %d packets CE, T_max %v", i+1, r.Entered, state(p),
+					l.state.Ports[p].EcnMarked, vtime.Time(r.T_max))
 			}
 		})
 	}

@@ -163,7 +163,10 @@ func (e *Engine) addSwitches() {
 		*sw = ebpf.SwitchState{
 			Cnm: fill.OneIf(e.features.BurstDetection), IntOn: fill.OneIf(e.features.Telemetry),
 			Uncounted: uint32(e.plan.Framing.Uncounted()),
-			Seed:      splitmix.At(e.seed, 0) ^ splitmix.At(uint64(i), 0),
+			// An MTU is far above LineMin.
+			LineOverhead: int32(e.plan.Framing.LineBytes(e.plan.MTU) - int64(e.plan.MTU)),
+			LineMin:      uint32(e.plan.Framing.LineBytes(0)),
+			Seed:         splitmix.At(e.seed, 0) ^ splitmix.At(uint64(i), 0),
 		}
 		fill.Choice(sw, e.plan, i)
 		fill.Switch(sw, e.state.Ports[node.Ports[0]:][:len(node.Ports)], settings, buffer, thresholds)

@@ -54,13 +54,14 @@ func newCBFC(e *Engine) *cbfc {
 	}
 	for i := range e.state.Ports[:len(plan.Ports)] {
 		c.resting[i] = true
-		p := &e.state.Ports[i]
-		p.CreditVls = s.Priorities
+		e.state.Ports[i].CreditVls = s.Priorities
 		cable := fill.CableAt(plan, topologies.PortID(i), longest)
 		of := cable.Credits(s)
 		block := s.BlockSize(of.Buffer, fill.FullSize(plan))
 		c.period[i] = of.Period
-		p.BlockShift = uint8(bits.TrailingZeros64(uint64(block)))
+		p := &e.state.Extras[i]
+		p.Uncounted = uint32(plan.Framing.Uncounted())
+		p.BlockShift = uint32(bits.TrailingZeros64(uint64(block)))
 		p.CreditBuffer = uint32(of.Buffer)
 		for m := s.Priorities; m != 0; m &= m - 1 {
 			p.Credit[bits.TrailingZeros8(m)].Limit = uint16(min(of.Buffer/block, ebpf.CreditMost))
@@ -207,14 +208,15 @@ func (c *cbfc) linkDown(*worker, *port) {}
 // linkUp initialises a link, as newCBFC does for all: nothing has been sent, and all free space is granted.
 func (c *cbfc) linkUp(w *worker, ends [2]*port) error {
 	for _, p := range ends {
-		r, far := &w.state.Ports[p.id], &w.state.Ports[p.peer]
+		r, far := &w.state.Extras[p.id], &w.state.Extras[p.peer]
+		classes, farClasses := &w.state.Ports[p.id].Class, &w.state.Ports[p.peer].Class
 		for m := c.settings.Priorities; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros8(m)
-			buffered := min(far.Class[i].Buffered, uint64(far.CreditBuffer))
+			buffered := min(farClasses[i].Buffered, uint64(far.CreditBuffer))
 			r.Credit[i].Sent, far.Credit[i].Received = 0, 0
 			r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-buffered)>>r.BlockShift, ebpf.CreditMost))
 			r.Credit[i].Needed = 0
-			r.Class[i].PausedUntil = min(r.Class[i].PausedUntil, uint64(w.now))
+			classes[i].PausedUntil = min(classes[i].PausedUntil, uint64(w.now))
 		}
 	}
 	return nil
@@ -239,9 +241,9 @@ func (c *cbfc) priorityOf(f *frame.Frame) uint8 { return f.Priority }
 
 // staysPaused reports whether the free space, when only these bytes remain, is too small for the waiting frame.
 func (c *cbfc) staysPaused(d dependencies, account cycle.PortPriority, bytes, _ uint64) bool {
-	r := &d.state.Ports[account.Port]
+	r := &d.state.Extras[account.Port]
 	free := uint64(r.CreditBuffer) - min(bytes, uint64(r.CreditBuffer))
-	needed := uint64(d.state.Ports[d.ports[account.Port].peer].Credit[account.Priority].Needed)
+	needed := uint64(d.state.Extras[d.ports[account.Port].peer].Credit[account.Priority].Needed)
 	return needed != 0 && min(free>>r.BlockShift, ebpf.CreditMost) < needed
 }
 
@@ -255,8 +257,8 @@ func (e *Engine) CreditMessages() int64 {
 func (c *cbfc) check(e *Engine) {
 	const invariant = "credits add up"
 	for i := range e.ports {
-		p, r := &e.ports[i], &e.state.Ports[i]
-		far := &e.state.Ports[p.peer]
+		p, r := &e.ports[i], &e.state.Extras[i]
+		far := &e.state.Extras[p.peer]
 		name := e.plan.Ports[i].Name
 		var flying [switchagent.Priorities]uint16
 		var messages, waiting uint64
@@ -299,7 +301,7 @@ func (c *cbfc) check(e *Engine) {
 				e.fail(invariant, name, "priority %d: %d blocks sent of %d granted (modulo %d)", priority, sent,
 					r.Credit[priority].Limit, ebpf.CreditRange)
 			}
-			if most := r.Class[priority].Peak; most > r.CreditBuffer {
+			if most := e.state.Ports[i].Class[priority].Peak; most > r.CreditBuffer {
 				e.fail(invariant, name, "priority %d: %d bytes were buffered, the buffer is %v", priority, most,
 					units.Bytes(r.CreditBuffer))
 			}

@@ -116,8 +116,8 @@ func TestCreditIncast(t *testing.T) {
 				}
 				var stalls, pauses uint64
 				for i := range e.state.Ports {
-					stalls += e.state.Ports[i].CreditStalls
-					pauses += e.state.Ports[i].PausesSent
+					stalls += e.state.Extras[i].CreditStalls
+					pauses += e.state.Extras[i].PausesSent
 				}
 				if stalls == 0 || pauses != 0 {
 					t.Errorf("%s: %d stalls, %d PAUSEs", name, stalls, pauses)
@@ -203,7 +203,7 @@ func TestCreditsAndTCD(t *testing.T) {
 		l.send(from, "h4", 2_000_000, 0, 0)
 	}
 	up, sink := l.port("spine0", "leaf1"), l.port("leaf1", "h4")
-	if got := vtime.Time(l.state.Ports[up].T_max); got != 42*vtime.Microsecond {
+	if got := vtime.Time(l.state.Extras[up].T_max); got != 42*vtime.Microsecond {
 		t.Errorf("T_max %v", got)
 	}
 	l.Call(vtime.Millisecond, func(now vtime.Time) {
@@ -308,18 +308,18 @@ func TestCreditInvariantsCatchWrongs(t *testing.T) {
 		wrong          func(l *lab)
 	}{
 		{name: "nothing"},
-		{"a block sent", "h0-eth1", func(l *lab) { l.state.Ports[l.port("h0", "s0")].Credit[3].Sent++ }},
-		{"a block received", "h0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Received++ }},
-		{"more sent than granted", "s0-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h0")].Credit[3].Limit-- }},
+		{"a block sent", "h0-eth1", func(l *lab) { l.state.Extras[l.port("h0", "s0")].Credit[3].Sent++ }},
+		{"a block received", "h0-eth1", func(l *lab) { l.state.Extras[l.port("s0", "h0")].Credit[3].Received++ }},
+		{"more sent than granted", "s0-eth1", func(l *lab) { l.state.Extras[l.port("s0", "h0")].Credit[3].Limit-- }},
 		{
 			"more buffered than there is room for", "s0-eth2",
 			func(l *lab) { l.state.Ports[l.port("s0", "h1")].Class[3].Peak = 280_001 },
 		},
-		{"a message built", "s0-eth3", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsSent++ }},
-		{"a message received", "h2-eth1", func(l *lab) { l.state.Ports[l.port("s0", "h2")].CreditsReceived++ }},
+		{"a message built", "s0-eth3", func(l *lab) { l.state.Extras[l.port("s0", "h2")].CreditsSent++ }},
+		{"a message received", "h2-eth1", func(l *lab) { l.state.Extras[l.port("s0", "h2")].CreditsReceived++ }},
 		{
 			"a message that told of other blocks", "h2-eth1",
-			func(l *lab) { l.state.Ports[l.port("h2", "s0")].CreditRepairs++ },
+			func(l *lab) { l.state.Extras[l.port("h2", "s0")].CreditRepairs++ },
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -329,8 +329,8 @@ func TestCreditInvariantsCatchWrongs(t *testing.T) {
 			l.drive(0)
 			if c.wrong != nil {
 				// What the switch may send h0, who has sent all along, is what it was granted: nothing has been sent.
-				l.state.Ports[l.port("s0", "h0")].Credit[3].Limit = 0
-				l.state.Ports[l.port("s0", "h0")].Credit[3].Sent = 0
+				l.state.Extras[l.port("s0", "h0")].Credit[3].Limit = 0
+				l.state.Extras[l.port("s0", "h0")].Credit[3].Sent = 0
 				c.wrong(l)
 			}
 			found := false
@@ -349,16 +349,16 @@ func TestCreditInvariantsCatchWrongs(t *testing.T) {
 
 // TestNoPauseUnderCredits: a PAUSE or RESUME of any port is a wrong where flow control goes by credits.
 func TestNoPauseUnderCredits(t *testing.T) {
-	for name, wrong := range map[string]func(p *ebpf.Port){
-		"PAUSE built":     func(p *ebpf.Port) { p.PausesSent++ },
-		"RESUME built":    func(p *ebpf.Port) { p.ResumesSent++ },
-		"PAUSE received":  func(p *ebpf.Port) { p.PausesReceived++ },
-		"RESUME received": func(p *ebpf.Port) { p.ResumesReceived++ },
+	for name, wrong := range map[string]func(p *ebpf.PortExtra){
+		"PAUSE built":     func(p *ebpf.PortExtra) { p.PausesSent++ },
+		"RESUME built":    func(p *ebpf.PortExtra) { p.ResumesSent++ },
+		"PAUSE received":  func(p *ebpf.PortExtra) { p.PausesReceived++ },
+		"RESUME received": func(p *ebpf.PortExtra) { p.ResumesReceived++ },
 	} {
 		l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 2}", labOptions{sw: byCredits(nil)})
 		l.send("h0", "h1", 10_000, 0, 0)
 		l.drive(0)
-		wrong(&l.state.Ports[l.port("s0", "h1")])
+		wrong(&l.state.Extras[l.port("s0", "h1")])
 		if !slices.ContainsFunc(l.Check(), func(v Violation) bool { return v.Invariant == "every pause arrives" && v.Location == "s0-eth2" }) {
 			t.Errorf("%s: no invariant is broken", name)
 		}
@@ -396,14 +396,14 @@ func TestCreditsOfARepairedLink(t *testing.T) {
 	l, fresh := newly(), newly()
 	ends := [2]*port{&l.ports[l.port("h0", "s0")], &l.ports[l.port("s0", "h0")]}
 	for _, p := range ends {
-		l.state.Ports[p.id].Credit[3].Sent, l.state.Ports[p.id].Credit[3].Received = 17, 19
-		l.state.Ports[p.id].Credit[3].Limit, l.state.Ports[p.id].Credit[3].Needed = 23, 29
+		l.state.Extras[p.id].Credit[3].Sent, l.state.Extras[p.id].Credit[3].Received = 17, 19
+		l.state.Extras[p.id].Credit[3].Limit, l.state.Extras[p.id].Credit[3].Needed = 23, 29
 	}
 	if err := l.flowControl.(*cbfc).linkUp(&l.worker, ends); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range ends {
-		if got, want := l.state.Ports[p.id].Credit, fresh.state.Ports[p.id].Credit; got != want {
+		if got, want := l.state.Extras[p.id].Credit, fresh.state.Extras[p.id].Credit; got != want {
 			t.Errorf("%s: %+v, want %+v", l.plan.Ports[p.id].Name, got, want)
 		}
 	}

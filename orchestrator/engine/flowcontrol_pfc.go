@@ -49,8 +49,8 @@ func (c pfc) pauseWanted(w *worker, in *port, priority uint8) error {
 	if in.faulty {
 		in.fault.beginPause(priority, w.now)
 	}
-	before := w.state.Ports[in.id].PausesSent
-	if err := c.sendPause(w, in, priority); err != nil || w.state.Ports[in.id].PausesSent == before {
+	before := w.state.Extras[in.id].PausesSent
+	if err := c.sendPause(w, in, priority); err != nil || w.state.Extras[in.id].PausesSent == before {
 		return err
 	}
 	w.switches[in.index].Paused(int(in.id), priority)
@@ -149,7 +149,7 @@ func (pfc) enqueue(w *worker, f *frame.Frame) error {
 // scheduleRefresh schedules the next PAUSE for when half of this one has passed, so that the pause does not expire
 // while it is needed.
 func (pfc) scheduleRefresh(w *worker, in *port, priority uint8) {
-	at := w.now + vtime.Time(w.state.Ports[in.id].Quantum*uint64(w.settings[in.index].PFC.Quanta))/2
+	at := w.now + vtime.Time(w.state.Ports[in.id].Quantum)*vtime.Time(w.settings[in.index].PFC.Quanta)/2
 	in.pausings().refreshAt[priority] = at
 	w.push(in.partition, at, eventRefresh, in.id<<3|int32(priority))
 }
@@ -195,7 +195,7 @@ func (c pfc) resume(w *worker, s *switchagent.Switch) error {
 // has arrived, is on the wire or was lost.
 func (pfc) check(e *Engine) {
 	for i := range e.ports {
-		p, r, far := &e.ports[i], &e.state.Ports[i], &e.state.Ports[e.ports[i].peer]
+		p, r, far := &e.ports[i], &e.state.Extras[i], &e.state.Extras[e.ports[i].peer]
 		name := e.plan.Ports[i].Name
 		var flying, waiting, forged [2]int64 // forged: sent by programs
 		var lost, refused [2]int64

@@ -25,19 +25,19 @@ func TestFramingCountsInSwitches(t *testing.T) {
 			l.send("h0", "h1", packets*1000, 2*vtime.Microsecond, 0)
 			l.run(20 * vtime.Microsecond)
 			queued, frames := l.Switch(0).Port(out).Queue(3)
-			port, sw := &l.State().Ports[in], &l.State().Switches[0]
+			port, extra, sw := &l.State().Ports[in], &l.State().Extras[in], &l.State().Switches[0]
 			if frames != packets || uint64(queued) != want || port.Class[3].Buffered != want || sw.Used != want ||
 				l.Switch(0).Port(out).QueuePeak != int64(want) {
 				t.Errorf("%d frames queued as %d B, %d buffered, %d used; want %d as %d", frames, queued, port.Class[3].Buffered,
 					sw.Used, packets, want)
 			}
-			if port.PausesSent != 1 { // at XOFF to the byte
-				t.Errorf("%d PAUSEs", port.PausesSent)
+			if extra.PausesSent != 1 { // at XOFF to the byte
+				t.Errorf("%d PAUSEs", extra.PausesSent)
 			}
 			l.sendPFC(l.port("h1", "s0"), l.Now(), 3, wire.Resume)
 			l.run(0)
-			if port.Class[3].Buffered != 0 || sw.Used != 0 || port.ResumesSent != 1 {
-				t.Errorf("%d buffered, %d used, %d RESUMEs at the end", port.Class[3].Buffered, sw.Used, port.ResumesSent)
+			if port.Class[3].Buffered != 0 || sw.Used != 0 || extra.ResumesSent != 1 {
+				t.Errorf("%d buffered, %d used, %d RESUMEs at the end", port.Class[3].Buffered, sw.Used, extra.ResumesSent)
 			}
 		})
 		t.Run(framing+" blocks", func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestFramingCountsInSwitches(t *testing.T) {
 			l.send("h0", "h1", (packets-1)*1000+907, 0, 0) // the last takes 965 or 955 B: 16 blocks or 15
 			l.run(0)
 			blocks := (first+63)/64 + (packets-2)*((full+63)/64) + (full-93+63)/64
-			if sent := l.State().Ports[l.port("h0", "s0")].Credit[3].Sent; uint64(sent) != blocks {
+			if sent := l.State().Extras[l.port("h0", "s0")].Credit[3].Sent; uint64(sent) != blocks {
 				t.Errorf("%d blocks sent, want %d", sent, blocks)
 			}
 		})

@@ -113,7 +113,7 @@ func (w *worker) pfcAt(p *port) *switchagent.PFC { return &w.settings[w.ports[p.
 func (r *receiver) pausePeer(w *worker, p *port) {
 	pfc := w.pfcAt(p)
 	w.queuePFC(p, pfc.Priorities, pfc.Quanta, PauseReceiver)
-	r.pauseAt = w.now + vtime.Time(w.state.Ports[p.id].Quantum*uint64(pfc.Quanta))/2
+	r.pauseAt = w.now + vtime.Time(w.state.Ports[p.id].Quantum)*vtime.Time(pfc.Quanta)/2
 	w.push(p.partition, r.pauseAt, eventReceiverPause, p.id)
 }
 
@@ -140,9 +140,9 @@ func (w *worker) queuePFC(p *port, priorities uint8, quanta uint16, why PauseCau
 		f.OnSince, f.QueueBytes, f.QueuePackets, f.Burst = 0, 0, 0, 0
 		w.Created.add(int(f.Length))
 		if quanta == wire.Resume {
-			w.state.Ports[p.id].ResumesSent++
+			w.state.Extras[p.id].ResumesSent++
 		} else {
-			w.state.Ports[p.id].PausesSent++
+			w.state.Extras[p.id].PausesSent++
 			w.monitor.built(w.now, p, priority, why)
 		}
 		if p.fault.down {

@@ -207,7 +207,7 @@ func TestFloodOfFloods(t *testing.T) {
 		t.Errorf("hosts got %v, %d were refused", got, p.Refused)
 	}
 	for i := range p.plan.Ports {
-		if n := p.State().Ports[i].PausesSent; n != 0 {
+		if n := p.State().Extras[i].PausesSent; n != 0 {
 			t.Errorf("%s has sent %d PAUSEs", p.plan.Ports[i].Name, n)
 		}
 	}

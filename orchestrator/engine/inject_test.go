@@ -26,10 +26,10 @@ func (l *lab) sendPFC(from int, at vtime.Time, priority uint8, quanta uint16) (a
 		p.txFrames++
 		l.Created.add(wire.PFCLen)
 		if quanta > 0 {
-			l.state.Ports[from].PausesSent++
+			l.state.Extras[from].PausesSent++
 			p.pfcSent[1]++
 		} else {
-			l.state.Ports[from].ResumesSent++
+			l.state.Extras[from].ResumesSent++
 			p.pfcSent[0]++
 		}
 	})

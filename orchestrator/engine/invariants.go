@@ -106,8 +106,8 @@ func (e finalCheck) checkAccounts() {
 			e.fail("accounts are the queues", name, "shared buffer account %d, queued %d", t.Used, used)
 		}
 		for _, id := range e.switchPorts(i) {
-			r := &e.state.Ports[id]
-			for priority, n := range r.HeadroomBuffered {
+			r, x := &e.state.Ports[id], &e.state.Extras[id]
+			for priority, n := range x.HeadroomBuffered {
 				headroom += uint64(n)
 				if uint64(n) > buffered[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "headroom account of priority %d is %d, queued %d",
@@ -124,8 +124,8 @@ func (e finalCheck) checkAccounts() {
 						priority, r.Class[priority].QueueBytes, queued)
 				}
 			}
-			if used == 0 && (r.Flows != 0 || r.FlowHead != 0) {
-				e.fail("accounts are the queues", e.plan.Ports[id].Name, "%d flows are counted in an empty switch", r.Flows)
+			if used == 0 && (x.Flows != 0 || x.FlowHead != 0) {
+				e.fail("accounts are the queues", e.plan.Ports[id].Name, "%d flows are counted in an empty switch", x.Flows)
 			}
 		}
 		if t.HeadroomUsed != headroom {
@@ -137,7 +137,7 @@ func (e finalCheck) checkAccounts() {
 // checkPorts checks that the pipelines saw each frame sent, and that pauses by priority add up to the port's.
 func (e finalCheck) checkPorts() {
 	for i := range e.ports {
-		p, r := &e.ports[i], &e.state.Ports[i]
+		p, r, x := &e.ports[i], &e.state.Ports[i], &e.state.Extras[i]
 		name := e.plan.Ports[i].Name
 		peer := &e.ports[p.peer]
 		var lost int64
@@ -149,8 +149,8 @@ func (e finalCheck) checkPorts() {
 				"%d sent, %d on the wire, %d lost by faults, %d arrived, the pipeline saw %d",
 				peer.txFrames, peer.wire.count, lost, p.arrived, r.RxFrames)
 		}
-		if r.IdleTriggers != 0 {
-			e.fail("pipelines and traffic managers agree", name, "%d triggers built nothing", r.IdleTriggers)
+		if x.IdleTriggers != 0 {
+			e.fail("pipelines and traffic managers agree", name, "%d triggers built nothing", x.IdleTriggers)
 		}
 		if e.monitor.pauses != nil {
 			var sent, received uint64
@@ -158,9 +158,9 @@ func (e finalCheck) checkPorts() {
 				s, r := e.Pauses(i, k)
 				sent, received = sent+s, received+r
 			}
-			if sent != r.PausesSent || received != r.PausesReceived {
+			if sent != x.PausesSent || received != x.PausesReceived {
 				e.fail("pauses of all priorities are the port's", name, "%d built and %d received by priority, %d and %d by port",
-					sent, received, r.PausesSent, r.PausesReceived)
+					sent, received, x.PausesSent, x.PausesReceived)
 			}
 		}
 	}
@@ -271,7 +271,7 @@ func (e finalCheck) checkDrops() {
 	}
 	var refused, ended, faults int64
 	for i := range e.ports {
-		for reason, n := range e.state.Ports[i].Dropped {
+		for reason, n := range e.state.Extras[i].Dropped {
 			if uint32(reason) != ebpf.ReasonNone {
 				ended += int64(n)
 			}

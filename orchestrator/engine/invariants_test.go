@@ -40,7 +40,7 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 		},
 		{
 			name: "flow count of an empty switch", invariant: accounts, location: "s0-eth3",
-			after: func(l *lab) { l.state.Ports[l.port("s0", "h2")].Flows = 1 },
+			after: func(l *lab) { l.state.Extras[l.port("s0", "h2")].Flows = 1 },
 		},
 		{
 			name: "frames received", invariant: arrives, location: "h2-eth1",
@@ -52,15 +52,15 @@ func TestInvariantsCatchWrongs(t *testing.T) {
 		},
 		{
 			name: "PAUSE sent", invariant: "every pause arrives", location: "s0-eth1",
-			after: func(l *lab) { l.state.Ports[l.port("s0", "h0")].PausesSent++ },
+			after: func(l *lab) { l.state.Extras[l.port("s0", "h0")].PausesSent++ },
 		},
 		{
 			name: "RESUME received", invariant: "every pause arrives", location: "s0-eth2",
-			after: func(l *lab) { l.state.Ports[l.port("h1", "s0")].ResumesReceived++ },
+			after: func(l *lab) { l.state.Extras[l.port("h1", "s0")].ResumesReceived++ },
 		},
 		{
 			name: "idle trigger", invariant: "pipelines and traffic managers agree", location: "s0-eth2",
-			after: func(l *lab) { l.state.Ports[l.port("s0", "h1")].IdleTriggers++ },
+			after: func(l *lab) { l.state.Extras[l.port("s0", "h1")].IdleTriggers++ },
 		},
 		{name: "made frames", invariant: conserved, location: "fabric", after: func(l *lab) { l.Created.Frames++ }},
 		{name: "ended bytes", invariant: conserved, location: "fabric", after: func(l *lab) { l.Ended.Bytes-- }},

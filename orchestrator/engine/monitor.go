@@ -57,8 +57,7 @@ type marks struct {
 }
 
 func (m *monitor) marksOf(p *port, f *frame.Frame) marks {
-	r := &m.state.Ports[p.id]
-	return marks{f.ECN(), r.EcnMarked + r.UeMarked}
+	return marks{f.ECN(), m.state.Ports[p.id].EcnMarked + m.state.Extras[p.id].UeMarked}
 }
 
 // traceMark passes a mark that a frame from port p got in its last pass to the tracer.

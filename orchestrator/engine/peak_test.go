@@ -56,9 +56,10 @@ func TestPeakOccupancy(t *testing.T) {
 			l.run(0)
 			most := int64(0)
 			for i := range c.senders {
-				r := &l.State().Ports[l.port("s0", fmt.Sprintf("h%d", i+1))]
-				if r.PausesSent == 0 || r.PausesSent < r.ResumesSent || r.Class[3].Pausing != 0 {
-					t.Errorf("sender %d: %d PAUSEs, %d RESUMEs", i, r.PausesSent, r.ResumesSent)
+				port := l.port("s0", fmt.Sprintf("h%d", i+1))
+				r, extra := &l.State().Ports[port], &l.State().Extras[port]
+				if extra.PausesSent == 0 || extra.PausesSent < extra.ResumesSent || r.Class[3].Pausing != 0 {
+					t.Errorf("sender %d: %d PAUSEs, %d RESUMEs", i, extra.PausesSent, extra.ResumesSent)
 				}
 				most = max(most, int64(r.Class[3].Peak)-xoff)
 			}
@@ -112,17 +113,17 @@ func TestPeakOccupancyAtItsWorst(t *testing.T) {
 				l.sendPFC(l.port("h0", "s0"), start+2*lasts, 3, wire.Resume)
 			}
 			l.run(0)
-			r := &l.State().Ports[l.port("s0", "h1")]
-			most := int64(r.Class[3].Peak) - xoff
+			port := l.port("s0", "h1")
+			most := int64(l.State().Ports[port].Class[3].Peak) - xoff
 			if most > bound || most < bound-full {
 				t.Errorf("%d B beyond XOFF; the bound is %d, and this case is meant to come close to it", most, bound)
 			}
 			// The headroom of itself is enough, and by no more than the headers that few frames have.
-			if auto := int64(l.Switch(0).Headroom(l.port("s0", "h1"))); most > auto || most < auto-fullFrame-500 {
+			if auto := int64(l.Switch(0).Headroom(port)); most > auto || most < auto-fullFrame-500 {
 				t.Errorf("%d B beyond XOFF; the headroom is %d", most, auto)
 			}
-			if l.Dropped != 0 || r.PausesSent < episodes {
-				t.Errorf("%d frames were dropped, %d PAUSEs sent", l.Dropped, r.PausesSent)
+			if sent := l.State().Extras[port].PausesSent; l.Dropped != 0 || sent < episodes {
+				t.Errorf("%d frames were dropped, %d PAUSEs sent", l.Dropped, sent)
 			}
 			t.Logf("%d B beyond XOFF of at most %d", most, bound)
 		})
@@ -151,9 +152,10 @@ func TestPauseSpreads(t *testing.T) {
 			rate = 40
 		}
 		_, bound := peakBound("ethernet", rate, 2000)
-		r := &l.State().Ports[l.port(hop[0], hop[1])]
-		if r.PausesSent == 0 || r.PausesSent != r.ResumesSent || r.Class[3].Pausing != 0 {
-			t.Errorf("%s sent %s %d PAUSEs and %d RESUMEs", hop[0], hop[1], r.PausesSent, r.ResumesSent)
+		port := l.port(hop[0], hop[1])
+		r, extra := &l.State().Ports[port], &l.State().Extras[port]
+		if extra.PausesSent == 0 || extra.PausesSent != extra.ResumesSent || r.Class[3].Pausing != 0 {
+			t.Errorf("%s sent %s %d PAUSEs and %d RESUMEs", hop[0], hop[1], extra.PausesSent, extra.ResumesSent)
 		}
 		if most := int64(r.Class[3].Peak); most > xoff+bound {
 			t.Errorf("%s buffered %d B from %s, bound %d", hop[0], most, hop[1], xoff+bound)

@@ -73,7 +73,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 					t.Fatal(err)
 				}
 				heard := 0
-				for _, p := range e.State().Ports {
+				for _, p := range e.State().Extras {
 					heard += int(p.PausesReceived)
 				}
 				if heard == 0 {

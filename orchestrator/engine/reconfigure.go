@@ -77,7 +77,7 @@ func (e *Engine) fitHeadroom(p *port) {
 // describeCable updates the pipelines' data about a port's cable, and the headroom of the switches at its ends if it is
 // automatic.
 func (e *Engine) describeCable(p *port) {
-	fill.Cable(&e.state.Ports[p.id], p.rate, p.delay)
+	fill.Cable(e.state, topologies.PortID(p.id), p.rate, p.delay)
 	if p.isSwitch {
 		e.describeDetector(p)
 	}
@@ -87,9 +87,8 @@ func (e *Engine) describeCable(p *port) {
 
 // describeDetector updates how long the pipelines treat port p as undetermined.
 func (e *Engine) describeDetector(p *port) {
-	r := &e.state.Ports[p.id]
+	profile := &e.state.Switches[p.index].Profiles[e.state.Ports[p.id].Profile]
 	planned, _ := e.cableOf(p)
 	credits := planned.Credits(&e.settings[p.index].CBFC)
-	fill.Undetermined(r, &e.state.Switches[p.index].Profiles[r.Profile], e.settings[p.index], credits.Period, p.rate,
-		p.delay, e.plan.MTU)
+	fill.Undetermined(&e.state.Extras[p.id], profile, e.settings[p.index], credits.Period, p.rate, p.delay, e.plan.MTU)
 }

@@ -60,7 +60,7 @@ func TestThresholdsAct(t *testing.T) {
 				t.Errorf("%d ports were paused at once at most: this case tests nothing", paused)
 			}
 			for i := 2; i < 8; i++ {
-				if r := &l.state.Ports[l.port("s0", fmt.Sprintf("h%d", i))]; r.PausesSent == 0 || r.ResumesSent == 0 {
+				if r := &l.state.Extras[l.port("s0", fmt.Sprintf("h%d", i))]; r.PausesSent == 0 || r.ResumesSent == 0 {
 					t.Errorf("h%d: %d PAUSEs, %d RESUMEs", i, r.PausesSent, r.ResumesSent)
 				}
 			}

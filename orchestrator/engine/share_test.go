@@ -75,7 +75,7 @@ func TestFairShares(t *testing.T) {
 				t.Errorf("%.4f of the link was used", part)
 			}
 			t.Logf("shares %v: Jain's index %.4f; %.4f of the link", shares, jain(shares), float64(sum)/most)
-			if c.controller == "none" && l.State().Ports[l.port("s0", "h1")].PausesSent == 0 {
+			if c.controller == "none" && l.State().Extras[l.port("s0", "h1")].PausesSent == 0 {
 				t.Error("PFC did not act: this case tests nothing")
 			}
 			if c.controller == "dcqcn" && l.NIC(1).CNPsReceived == 0 {

@@ -114,7 +114,7 @@ func TestWatchdogSparesShortPauses(t *testing.T) {
 	l.run(0)
 	pauses := uint64(0)
 	for i := range l.State().Ports {
-		pauses += l.State().Ports[i].PausesSent
+		pauses += l.State().Extras[i].PausesSent
 	}
 	if pauses < 10 || l.Dropped != 0 || len(l.events) != 0 {
 		t.Errorf("%d PAUSEs, %d frames dropped, %+v", pauses, l.Dropped, l.events)

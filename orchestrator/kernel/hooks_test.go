@@ -54,8 +54,8 @@ func TestHooksAgree(t *testing.T) {
 	// That the run has everything in it.
 	var pauses, marks, cnms uint64
 	for i := range tcx.State().Ports {
-		r := &tcx.State().Ports[i]
-		pauses, marks, cnms = pauses+r.PausesSent, marks+r.EcnMarked, cnms+r.CnmsSent
+		r := &tcx.State().Extras[i]
+		pauses, marks, cnms = pauses+r.PausesSent, marks+tcx.State().Ports[i].EcnMarked, cnms+r.CnmsSent
 	}
 	if pauses == 0 || marks == 0 || cnms == 0 {
 		t.Errorf("%d PAUSEs, %d marks, %d CNMs", pauses, marks, cnms)

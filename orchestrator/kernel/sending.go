@@ -57,6 +57,7 @@ func machineError(format string, args ...any) error {
 type egressBefore struct {
 	marked  uint64
 	port    *ebpf.Port // nil if the pipeline writes none
+	extra   *ebpf.PortExtra
 	class   int
 	own     ebpf.PortClass
 	ecn, ue uint64
@@ -73,10 +74,10 @@ func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 		state.Ports[x.OutPort].Kind != ebpf.KindSwitch {
 		return
 	}
-	p := &state.Ports[x.OutPort]
-	b.port, b.class = p, int(wire.PriorityOf(f.Data()))
+	p, e := &state.Ports[x.OutPort], &state.Extras[x.OutPort]
+	b.port, b.extra, b.class = p, e, int(wire.PriorityOf(f.Data()))
 	b.own = p.Class[b.class]
-	b.ecn, b.ue, b.draws, b.line, b.entered = p.EcnMarked, p.UeMarked, p.Draws, p.TxLineBytes, p.Entered
+	b.ecn, b.ue, b.draws, b.line, b.entered = p.EcnMarked, e.UeMarked, p.Draws, e.TxLineBytes, e.Entered
 }
 
 // restore restores the registers.
@@ -84,7 +85,8 @@ func (b *egressBefore) restore(state *ebpf.State) {
 	state.Pass.Marked = b.marked
 	if p := b.port; p != nil {
 		p.Class[b.class] = b.own
-		p.EcnMarked, p.UeMarked, p.Draws, p.TxLineBytes, p.Entered = b.ecn, b.ue, b.draws, b.line, b.entered
+		e := b.extra
+		p.EcnMarked, e.UeMarked, p.Draws, e.TxLineBytes, e.Entered = b.ecn, b.ue, b.draws, b.line, b.entered
 	}
 }
 

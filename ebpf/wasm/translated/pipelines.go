@@ -21,7 +21,7 @@ func New() *Module {
 	m.t0 = make([]any, 1)
 	m.memory = make([]byte, 65536)
 	memory_init(m.memory, data0, uint32(i32(1024)), 0, len(data0))
-	m.g0 = i32(10064)
+	m.g0 = i32(10080)
 	return m
 }
 
@@ -44,8 +44,8 @@ func (m *wasmMemory) Grow(delta, max int64) int64 {
 }
 
 func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7, v8 int32) int32 {
-	var v9 int64
-	var v10, v11 int32
+	var v9, v10 int64
+	var v11, v12 int32
 	store32(m.memory, uint64(uint32(i32(0)))+1540, uint32(v2))
 	store32(m.memory, uint64(uint32(i32(0)))+1536, uint32(v1))
 	store32(m.memory, uint64(uint32(i32(0)))+1544, uint32(v3))
@@ -55,20 +55,21 @@ func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7, v8 int32) int32 {
 	store32(m.memory, uint64(uint32(i32(0)))+1560, uint32(v7))
 	store32(m.memory, uint64(uint32(i32(0)))+1564, uint32(v8))
 	{
-		v9 = int64(uint32(v1)) * i64(1088)
-		t0 := v9
+		v9 = int64(uint32(v1))
+		v10 = v9 * i64(576)
+		t0 := v10
 		t1 := v0
-		v1 = (i32(10064) + i32(63)) & i32(-64)
-		v10 = t1 + v1
-		if uint64(t0) <= uint64(uint32(i32(-65537)-v10)) {
+		v1 = (i32(10080) + i32(63)) & i32(-64)
+		v11 = t1 + v1
+		if uint64(t0) <= uint64(uint32(i32(-65537)-v11)) {
 			goto l0
 		}
-		v0 = v10
+		v0 = v11
 		goto l1
 	}
 l0:
-	v0 = (v0 + v1 + int32(v9) + i32(63)) & i32(-64)
-	v11 = v0 + i32(0xffff)
+	v0 = (v0 + v1 + int32(v10) + i32(63)) & i32(-64)
+	v12 = v0 + i32(0xffff)
 l3:
 	{
 		t2 := int32(len(m.memory) >> 16)
@@ -77,33 +78,33 @@ l3:
 		if uint32(t3) <= uint32(v1) {
 			goto l2
 		}
-		t4 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
+		t4 := int32(memory_grow(&m.memory, int64(int32(uint32(v12-v1)>>16)), maxMem))
 		if t4 != i32(-1) {
 			goto l3
 		}
 	}
 l1:
-	v10 = i32(0)
+	v11 = i32(0)
 l2:
-	store32(m.memory, uint64(uint32(i32(0)))+1568, uint32(v10))
-	v9 = int64(uint32(v2)) * i64(1944)
+	store32(m.memory, uint64(uint32(i32(0)))+1568, uint32(v11))
+	v9 = v9 * i64(448)
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l4
 	}
-	v11 = v0
+	v12 = v0
 	goto l5
 l4:
-	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
-	v10 = v11 + i32(0xffff)
+	v12 = (int32(v9) | i32(63) + v0) & i32(-64)
+	v11 = v12 + i32(0xffff)
 l7:
 	{
 		t5 := int32(len(m.memory) >> 16)
-		t6 := v11
+		t6 := v12
 		v1 = t5 << 16
 		if uint32(t6) <= uint32(v1) {
 			goto l6
 		}
-		t7 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		t7 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
 		if t7 != i32(-1) {
 			goto l7
 		}
@@ -112,15 +113,15 @@ l5:
 	v0 = i32(0)
 l6:
 	store32(m.memory, uint64(uint32(i32(0)))+1572, uint32(v0))
-	v9 = int64(uint32(v4*v2)) << 3
-	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
+	v9 = int64(uint32(v2)) * i64(1952)
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v12)) {
 		goto l8
 	}
-	v0 = v11
+	v0 = v12
 	goto l9
 l8:
-	v0 = (int32(v9) + v11 + i32(63)) & i32(-64)
-	v10 = v0 + i32(0xffff)
+	v0 = (int32(v9) + v12 + i32(63)) & i32(-64)
+	v11 = v0 + i32(0xffff)
 l11:
 	{
 		t8 := int32(len(m.memory) >> 16)
@@ -129,33 +130,33 @@ l11:
 		if uint32(t9) <= uint32(v1) {
 			goto l10
 		}
-		t10 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		t10 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
 		if t10 != i32(-1) {
 			goto l11
 		}
 	}
 l9:
-	v11 = i32(0)
+	v12 = i32(0)
 l10:
-	store32(m.memory, uint64(uint32(i32(0)))+1576, uint32(v11))
-	v9 = int64(uint32(v5)) << 3
+	store32(m.memory, uint64(uint32(i32(0)))+1576, uint32(v12))
+	v9 = int64(uint32(v4*v2)) << 3
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l12
 	}
-	v11 = v0
+	v12 = v0
 	goto l13
 l12:
-	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
-	v10 = v11 + i32(0xffff)
+	v12 = (int32(v9) + v0 + i32(63)) & i32(-64)
+	v11 = v12 + i32(0xffff)
 l15:
 	{
 		t11 := int32(len(m.memory) >> 16)
-		t12 := v11
+		t12 := v12
 		v1 = t11 << 16
 		if uint32(t12) <= uint32(v1) {
 			goto l14
 		}
-		t13 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		t13 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
 		if t13 != i32(-1) {
 			goto l15
 		}
@@ -164,15 +165,15 @@ l13:
 	v0 = i32(0)
 l14:
 	store32(m.memory, uint64(uint32(i32(0)))+1580, uint32(v0))
-	v9 = int64(uint32(v3)) << 4
-	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
+	v9 = int64(uint32(v5)) << 3
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v12)) {
 		goto l16
 	}
-	v0 = v11
+	v0 = v12
 	goto l17
 l16:
-	v0 = (int32(v9) + v11 + i32(63)) & i32(-64)
-	v10 = v0 + i32(0xffff)
+	v0 = (int32(v9) + v12 + i32(63)) & i32(-64)
+	v11 = v0 + i32(0xffff)
 l19:
 	{
 		t14 := int32(len(m.memory) >> 16)
@@ -181,33 +182,33 @@ l19:
 		if uint32(t15) <= uint32(v1) {
 			goto l18
 		}
-		t16 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		t16 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
 		if t16 != i32(-1) {
 			goto l19
 		}
 	}
 l17:
-	v11 = i32(0)
+	v12 = i32(0)
 l18:
-	store32(m.memory, uint64(uint32(i32(0)))+1584, uint32(v11))
-	v9 = int64(uint32(v6)) * i64(48)
+	store32(m.memory, uint64(uint32(i32(0)))+1584, uint32(v12))
+	v9 = int64(uint32(v3)) << 4
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l20
 	}
-	v11 = v0
+	v12 = v0
 	goto l21
 l20:
-	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
-	v10 = v11 + i32(0xffff)
+	v12 = (int32(v9) + v0 + i32(63)) & i32(-64)
+	v11 = v12 + i32(0xffff)
 l23:
 	{
 		t17 := int32(len(m.memory) >> 16)
-		t18 := v11
+		t18 := v12
 		v1 = t17 << 16
 		if uint32(t18) <= uint32(v1) {
 			goto l22
 		}
-		t19 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		t19 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
 		if t19 != i32(-1) {
 			goto l23
 		}
@@ -216,15 +217,15 @@ l21:
 	v0 = i32(0)
 l22:
 	store32(m.memory, uint64(uint32(i32(0)))+1588, uint32(v0))
-	v9 = int64(uint32(v7)) << 3
-	if uint64(v9) <= uint64(uint32(i32(-65537)-v11)) {
+	v9 = int64(uint32(v6)) * i64(48)
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v12)) {
 		goto l24
 	}
-	v0 = v11
+	v0 = v12
 	goto l25
 l24:
-	v0 = (int32(v9) + v11 + i32(63)) & i32(-64)
-	v10 = v0 + i32(0xffff)
+	v0 = (int32(v9) + v12 + i32(63)) & i32(-64)
+	v11 = v0 + i32(0xffff)
 l27:
 	{
 		t20 := int32(len(m.memory) >> 16)
@@ -233,106 +234,141 @@ l27:
 		if uint32(t21) <= uint32(v1) {
 			goto l26
 		}
-		t22 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
+		t22 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
 		if t22 != i32(-1) {
 			goto l27
 		}
 	}
 l25:
-	v11 = i32(0)
+	v12 = i32(0)
 l26:
-	store32(m.memory, uint64(uint32(i32(0)))+1592, uint32(v11))
-	v9 = int64(uint32(v8)) << 4
-	if uint64(v9) > uint64(uint32(i32(-65537)-v0)) {
+	store32(m.memory, uint64(uint32(i32(0)))+1592, uint32(v12))
+	v9 = int64(uint32(v7)) << 3
+	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l28
 	}
-	v11 = (int32(v9) + v0 + i32(63)) & i32(-64)
-	v10 = v11 + i32(0xffff)
-l30:
+	v12 = v0
+	goto l29
+l28:
+	v12 = (int32(v9) + v0 + i32(63)) & i32(-64)
+	v11 = v12 + i32(0xffff)
+l31:
 	{
 		t23 := int32(len(m.memory) >> 16)
-		t24 := v11
+		t24 := v12
 		v1 = t23 << 16
 		if uint32(t24) <= uint32(v1) {
-			goto l29
-		}
-		t25 := int32(memory_grow(&m.memory, int64(int32(uint32(v10-v1)>>16)), maxMem))
-		if t25 != i32(-1) {
 			goto l30
 		}
+		t25 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
+		if t25 != i32(-1) {
+			goto l31
+		}
 	}
-l28:
-	v0 = i32(0)
 l29:
-	v1 = i32(0)
+	v0 = i32(0)
+l30:
+	v2 = i32(0)
 	store32(m.memory, uint64(uint32(i32(0)))+1596, uint32(v0))
-	{
-		t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-		v11 = t26
-		if v11 == 0 {
-			goto l31
-		}
-		t27 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-		v10 = t27
-		if v10 == 0 {
-			goto l31
-		}
-		t28 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
-		v2 = t28
-		if v2 == 0 {
-			goto l31
-		}
-		t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
-		v8 = t29
-		if v8 == 0 {
-			goto l31
-		}
-		t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
-		v7 = t30
-		if v7 == 0 {
-			goto l31
-		}
-		t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
-		v6 = t31
-		if v6 == 0 {
-			goto l31
-		}
-		t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-		v5 = t32
-		if v5 == 0 {
-			goto l31
-		}
-		if v0 == 0 {
-			goto l31
-		}
-		store32(m.memory, uint64(uint32(i32(0)))+1740, uint32(v0))
-		store32(m.memory, uint64(uint32(i32(0)))+1736, uint32(v5))
-		store32(m.memory, uint64(uint32(i32(0)))+1732, uint32(v6))
-		store32(m.memory, uint64(uint32(i32(0)))+1728, uint32(v7))
-		store32(m.memory, uint64(uint32(i32(0)))+1724, uint32(v8))
-		store32(m.memory, uint64(uint32(i32(0)))+1720, uint32(v2))
-		store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(v10))
-		store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(v11))
-		store32(m.memory, uint64(uint32(i32(0)))+1708, uint32(i32(1744)))
-		store32(m.memory, uint64(uint32(i32(0)))+1704, uint32(i32(1600)))
-		v1 = i32(1704)
+	v1 = i32(0)
+	v9 = int64(uint32(v8)) << 4
+	if uint64(v9) > uint64(uint32(i32(-65537)-v12)) {
+		goto l32
 	}
-l31:
-	return v1
+	v0 = (int32(v9) + v12 + i32(63)) & i32(-64)
+	v11 = v0 + i32(0xffff)
+l34:
+	{
+		t26 := int32(len(m.memory) >> 16)
+		t27 := v0
+		v1 = t26 << 16
+		if uint32(t27) <= uint32(v1) {
+			goto l33
+		}
+		t28 := int32(memory_grow(&m.memory, int64(int32(uint32(v11-v1)>>16)), maxMem))
+		if t28 != i32(-1) {
+			goto l34
+		}
+	}
+	v1 = i32(0)
+	goto l32
+l33:
+	v1 = v12
+l32:
+	store32(m.memory, uint64(uint32(i32(0)))+1600, uint32(v1))
+	{
+		t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+		v0 = t29
+		if v0 == 0 {
+			goto l35
+		}
+		t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v12 = t30
+		if v12 == 0 {
+			goto l35
+		}
+		t31 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
+		v11 = t31
+		if v11 == 0 {
+			goto l35
+		}
+		t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+		v8 = t32
+		if v8 == 0 {
+			goto l35
+		}
+		t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+		v7 = t33
+		if v7 == 0 {
+			goto l35
+		}
+		t34 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
+		v6 = t34
+		if v6 == 0 {
+			goto l35
+		}
+		t35 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+		v5 = t35
+		if v5 == 0 {
+			goto l35
+		}
+		t36 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+		v4 = t36
+		if v4 == 0 {
+			goto l35
+		}
+		if v1 == 0 {
+			goto l35
+		}
+		store32(m.memory, uint64(uint32(i32(0)))+1752, uint32(v1))
+		store32(m.memory, uint64(uint32(i32(0)))+1748, uint32(v4))
+		store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(v5))
+		store32(m.memory, uint64(uint32(i32(0)))+1740, uint32(v6))
+		store32(m.memory, uint64(uint32(i32(0)))+1736, uint32(v7))
+		store32(m.memory, uint64(uint32(i32(0)))+1732, uint32(v8))
+		store32(m.memory, uint64(uint32(i32(0)))+1728, uint32(v11))
+		store32(m.memory, uint64(uint32(i32(0)))+1724, uint32(v12))
+		store32(m.memory, uint64(uint32(i32(0)))+1720, uint32(v0))
+		store32(m.memory, uint64(uint32(i32(0)))+1716, uint32(i32(1760)))
+		store32(m.memory, uint64(uint32(i32(0)))+1712, uint32(i32(1608)))
+		v2 = i32(1712)
+	}
+l35:
+	return v2
 }
 
 func (m *Module) Xleave(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 int32
 	var v11, v12, v13, v14 int64
-	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
-	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t0+i64(1)))
+	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1704))
+	store64(m.memory, uint64(uint32(i32(0)))+1704, uint64(t0+i64(1)))
 	{
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
 		switch t1 {
 		default:
 			return
 		case 0, 6:
-			t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1640))
+			t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
 			v1 = t2
 			if v1 == i32(-1) {
 				return
@@ -346,24 +382,24 @@ func (m *Module) Xleave(v0 int32) {
 			if v2 == 0 {
 				return
 			}
-			v3 = v2 + v1*i32(1088)
-			t5 := int32(load32(m.memory, uint32(v3)))
+			t5 := int32(m.memory[uint64(uint32(v2+v1*i32(576)))+28])
 			if t5 != i32(1) {
 				return
 			}
 			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-			t7 := int32(load32(m.memory, uint64(uint32(v2+v1*i32(1088)))+4))
+			v3 = v2 + v1*i32(576)
+			t7 := int32(load32(m.memory, uint32(v3)))
 			v4 = t7
 			if uint32(t6) <= uint32(v4) {
 				return
 			}
-			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
 			v5 = t8
 			if v5 == 0 {
 				return
 			}
 			{
-				v6 = v5 + v4*i32(1944)
+				v6 = v5 + v4*i32(1952)
 				t9 := int32(load32(m.memory, uint64(uint32(v6))+32))
 				v7 = t9
 				if v7 == 0 {
@@ -373,9 +409,9 @@ func (m *Module) Xleave(v0 int32) {
 				if t10 != 0 {
 					goto l2
 				}
-				v8 = v5 + v4*i32(1944)
+				v8 = v5 + v4*i32(1952)
 				{
-					t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
+					t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
 					v9 = t11
 					v9 = (v9<<8 | int32(uint32(v9)>>8)) & i32(0xffff)
 					if v9 == i32(2048) {
@@ -388,8 +424,8 @@ func (m *Module) Xleave(v0 int32) {
 					goto l2
 				}
 			l3:
-				t12 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+36))
-				t13 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+				t12 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1952)))+36))
+				t13 := int32(m.memory[uint64(uint32(i32(0)))+1775])
 				v9 = t13
 				v10 = int32(uint32(v9) >> 5)
 				if i32_shr_u(t12, v10)&i32(1) == 0 {
@@ -399,22 +435,22 @@ func (m *Module) Xleave(v0 int32) {
 					if uint32(v7+i32(-1)) < uint32(i32(2)) {
 						goto l4
 					}
-					t14 := m.fn3(v8, v3, v2+v1*i32(1088)+v10<<6+i32(64), v9&i32(3), v0)
-					v3 = t14
-					if v3 == 0 {
+					t14 := m.fn3(v8, v3, v2+v1*i32(576)+v10<<6+i32(64), v9&i32(3), v0)
+					v1 = t14
+					if v1 == 0 {
 						goto l2
 					}
-					t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
-					v4 = t15
-					v4 = v4<<8 | int32(uint32(v4)>>8)
-					v3 = v4&i32(0xfffffc) | v3
-					m.memory[uint64(uint32(i32(0)))+1759] = byte(v3)
-					t16 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-					t17 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-					v3 = v3&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t16<<8 | t17 ^ i32(0xffff))
-					v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
-					v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
-					store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+					t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+					v2 = t15
+					v2 = v2<<8 | int32(uint32(v2)>>8)
+					v1 = v2&i32(0xfffffc) | v1
+					m.memory[uint64(uint32(i32(0)))+1775] = byte(v1)
+					t16 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+					v1 = v1&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t16<<8 | t17 ^ i32(0xffff))
+					v1 = v1&i32(0xffff) + int32(uint32(v1)>>16)
+					v1 = int32(uint32(v1)>>16) + v1 ^ i32(-1)
+					store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v1<<8|int32(uint32(v1&i32(0xff00))>>8)))
 					goto l2
 				}
 			l4:
@@ -422,31 +458,31 @@ func (m *Module) Xleave(v0 int32) {
 				if v3 == 0 {
 					goto l2
 				}
-				t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
+				t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
 				v8 = t18
 				{
 					{
 						{
-							t19 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1944)))+48))
+							t19 := int32(load32(m.memory, uint64(uint32(v5+v4*i32(1952)))+48))
 							if t19 == 0 {
 								goto l5
 							}
-							t20 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+							t20 := int32(load32(m.memory, uint64(uint32(i32(0)))+1660))
 							if t20 == i32(2) {
 								goto l6
 							}
 						}
 					l5:
-						t21 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
+						t21 := int32(m.memory[uint32(v2+v1*i32(576)+i32(29))])
 						v10 = t21 & i32(31)
 						v11 = int64(uint32(v8))
 						goto l7
 					}
 				l6:
-					t22 := int32(m.memory[uint32(v2+v1*i32(1088)+i32(30))])
-					t23 := v5 + v4*i32(1944)
+					t22 := int32(m.memory[uint32(v2+v1*i32(576)+i32(29))])
+					t23 := v5 + v4*i32(1952)
 					v10 = t22 & i32(31)
-					t24 := int64(load64(m.memory, uint32(t23+v10*i32(56)+i32(192))))
+					t24 := int64(load64(m.memory, uint32(t23+v10*i32(56)+i32(200))))
 					v11 = int64(uint32(v8))
 					if uint64(t24) <= uint64(v11) {
 						goto l2
@@ -458,36 +494,36 @@ func (m *Module) Xleave(v0 int32) {
 						if v7 != i32(2) {
 							goto l8
 						}
-						t25 := int64(load64(m.memory, uint32(v5+v4*i32(1944)+v10*i32(56)+i32(160))))
+						t25 := int64(load64(m.memory, uint32(v5+v4*i32(1952)+v10*i32(56)+i32(168))))
 						var p26 int32
 						if uint64(t25) < uint64(v11) {
 							p26 = 1
 						}
-						v4 = p26
+						v7 = p26
 						goto l9
 					}
 				l8:
 					t27 := v11
-					v7 = v5 + v4*i32(1944) + v10*i32(56)
-					t28 := int64(load64(m.memory, uint32(v7+i32(152))))
+					v7 = v5 + v4*i32(1952) + v10*i32(56)
+					t28 := int64(load64(m.memory, uint32(v7+i32(160))))
 					v12 = t28
 					if uint64(t27) <= uint64(v12) {
 						goto l2
 					}
-					t29 := int64(load64(m.memory, uint32(v7+i32(160))))
+					t29 := int64(load64(m.memory, uint32(v7+i32(168))))
 					v13 = t29
 					if uint64(v13) < uint64(v11) {
 						goto l10
 					}
-					v7 = v2 + v1*i32(1088)
-					t30 := int64(load64(m.memory, uint64(uint32(v7))+600))
+					v7 = v2 + v1*i32(576)
+					t30 := int64(load64(m.memory, uint64(uint32(v7))+56))
 					t31 := v7
 					v14 = t30
-					store64(m.memory, uint64(uint32(t31))+600, uint64(v14+i64(1)))
-					v4 = v5 + v4*i32(1944)
-					t32 := int64(load64(m.memory, uint64(uint32(v4))+40))
+					store64(m.memory, uint64(uint32(t31))+56, uint64(v14+i64(1)))
+					v7 = v5 + v4*i32(1952)
+					t32 := int64(load64(m.memory, uint64(uint32(v7))+40))
 					t33 := int64(uint64(t32*(v11-v12)) / uint64(v13-v12))
-					t34 := int64(load64(m.memory, uint32(v4+i32(96))))
+					t34 := int64(load64(m.memory, uint32(v7+i32(96))))
 					v11 = int64(uint32(v1))<<40 + v14*i64(-0x61c8864680b583eb) + t34 + i64(-0x61c8864680b583eb)
 					v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
 					v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
@@ -495,10 +531,10 @@ func (m *Module) Xleave(v0 int32) {
 					if uint64(t33) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
 						p35 = 1
 					}
-					v4 = p35
+					v7 = p35
 				}
 			l9:
-				if v4 == 0 {
+				if v7 == 0 {
 					goto l2
 				}
 				if v3 != i32(3) {
@@ -510,44 +546,54 @@ func (m *Module) Xleave(v0 int32) {
 					goto l2
 				}
 			l11:
-				t36 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+				t36 := int32(m.memory[uint64(uint32(i32(0)))+1774])
 				v3 = t36<<8 | v9
-				v4 = v3 | i32(3)
-				m.memory[uint64(uint32(i32(0)))+1759] = byte(v4)
-				t37 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-				t38 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-				v3 = v4&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t37<<8 | t38 ^ i32(0xffff))
+				v7 = v3 | i32(3)
+				m.memory[uint64(uint32(i32(0)))+1775] = byte(v7)
+				t37 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+				t38 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+				v3 = v7&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t37<<8 | t38 ^ i32(0xffff))
 				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
-				store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
-				v3 = v2 + v1*i32(1088)
-				t39 := int64(load64(m.memory, uint64(uint32(v3))+56))
-				store64(m.memory, uint64(uint32(v3))+56, uint64(t39+i64(1)))
+				store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+				v1 = v2 + v1*i32(576)
+				t39 := int64(load64(m.memory, uint64(uint32(v1))+48))
+				store64(m.memory, uint64(uint32(v1))+48, uint64(t39+i64(1)))
 			}
 		l2:
 			t40 := int32(load32(m.memory, uint64(uint32(v6))+52))
 			if t40 == 0 {
 				return
 			}
-			v1 = v2 + v1*i32(1088)
-			t41 := int64(load64(m.memory, uint64(uint32(v1))+880))
-			t42 := int32(load32(m.memory, uint64(uint32(v1))+868))
-			t43 := v1
-			v2 = t42
-			t44 := int32(load32(m.memory, uint64(uint32(v1))+864))
-			t45 := v2
-			v1 = t44 + v0
-			p46 := v1
-			if v1 < v2 {
-				p46 = t45
+			{
+				t41 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+				v1 = t41
+				if v1 == 0 {
+					goto l12
+				}
+				t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
+				v1 = v1 + t42*i32(448)
+				t43 := int64(load64(m.memory, uint64(uint32(v1))+112))
+				t44 := v1
+				v1 = v5 + v4*i32(1952)
+				t45 := int32(load32(m.memory, uint64(uint32(v1))+152))
+				v2 = t45
+				t46 := int32(load32(m.memory, uint64(uint32(v1))+148))
+				t47 := v2
+				v1 = t46 + v0
+				p48 := v1
+				if v1 < v2 {
+					p48 = t47
+				}
+				store64(m.memory, uint64(uint32(t44))+112, uint64(t43+int64(p48)))
 			}
-			store64(m.memory, uint64(uint32(t43))+880, uint64(t41+int64(p46)))
-			t47 := m.fn4(v0)
-			v1 = t47
+		l12:
+			t49 := m.fn4(v0)
+			v1 = t49
 			if v1 == 0 {
 				return
 			}
-			m.fn5(v1 + i32(1744))
+			m.fn5(v1 + i32(1760))
 		}
 	}
 }
@@ -557,8 +603,8 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 	var v7, v8, v9, v10, v11 int64
 	{
 		t0 := int32(load32(m.memory, uint64(uint32(v0))+36))
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1775])
 		t3 := t1 << 8
 		v3 = t2
 		v4 = (t3 | v3) & i32(0xffff)
@@ -577,7 +623,7 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 				if v4 == 0 {
 					return
 				}
-				t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
+				t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
 				v2 = t5
 				{
 					{
@@ -586,22 +632,22 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 							if t6 == 0 {
 								goto l2
 							}
-							t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+							t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1660))
 							if t7 == i32(2) {
 								goto l3
 							}
 						}
 					l2:
-						t8 := int32(m.memory[uint32(v1+i32(30))])
+						t8 := int32(m.memory[uint32(v1+i32(29))])
 						v5 = t8 & i32(31)
 						v7 = int64(uint32(v2))
 						goto l4
 					}
 				l3:
-					t9 := int32(m.memory[uint32(v1+i32(30))])
+					t9 := int32(m.memory[uint32(v1+i32(29))])
 					t10 := v0
 					v5 = t9 & i32(31)
-					t11 := int64(load64(m.memory, uint32(t10+v5*i32(56)+i32(192))))
+					t11 := int64(load64(m.memory, uint32(t10+v5*i32(56)+i32(200))))
 					v7 = int64(uint32(v2))
 					if uint64(t11) <= uint64(v7) {
 						return
@@ -613,7 +659,7 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 						if v6 != i32(2) {
 							goto l5
 						}
-						t12 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(160))))
+						t12 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(168))))
 						var p13 int32
 						if uint64(t12) < uint64(v7) {
 							p13 = 1
@@ -624,23 +670,23 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 				l5:
 					t14 := v7
 					v5 = v0 + v5*i32(56)
-					t15 := int64(load64(m.memory, uint32(v5+i32(152))))
+					t15 := int64(load64(m.memory, uint32(v5+i32(160))))
 					v8 = t15
 					if uint64(t14) <= uint64(v8) {
 						return
 					}
 					v2 = i32(1)
-					t16 := int64(load64(m.memory, uint32(v5+i32(160))))
+					t16 := int64(load64(m.memory, uint32(v5+i32(168))))
 					v9 = t16
 					if uint64(v9) < uint64(v7) {
 						goto l6
 					}
-					t17 := int64(load32(m.memory, uint64(uint32(i32(0)))+1640))
+					t17 := int64(load32(m.memory, uint64(uint32(i32(0)))+1648))
 					v10 = t17
-					t18 := int64(load64(m.memory, uint64(uint32(v1))+600))
+					t18 := int64(load64(m.memory, uint64(uint32(v1))+56))
 					t19 := v1
 					v11 = t18
-					store64(m.memory, uint64(uint32(t19))+600, uint64(v11+i64(1)))
+					store64(m.memory, uint64(uint32(t19))+56, uint64(v11+i64(1)))
 					t20 := int64(load64(m.memory, uint64(uint32(v0))+40))
 					t21 := int64(uint64(t20*(v7-v8)) / uint64(v9-v8))
 					t22 := int64(load64(m.memory, uint32(v0+i32(96))))
@@ -660,8 +706,8 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 				if v4 == i32(3) {
 					return
 				}
-				t24 := int64(load64(m.memory, uint64(uint32(v1))+56))
-				store64(m.memory, uint64(uint32(v1))+56, uint64(t24+i64(1)))
+				t24 := int64(load64(m.memory, uint64(uint32(v1))+48))
+				store64(m.memory, uint64(uint32(v1))+48, uint64(t24+i64(1)))
 				v0 = i32(48)
 				goto l7
 			}
@@ -672,135 +718,145 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 				return
 			}
 			v0 = v0 << 4
-			t26 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+			t26 := int32(m.memory[uint64(uint32(i32(0)))+1775])
 			v3 = t26
 		}
 	l7:
-		m.memory[uint64(uint32(i32(0)))+1759] = byte(v3&i32(207) | v0)
+		m.memory[uint64(uint32(i32(0)))+1775] = byte(v3&i32(207) | v0)
 	}
 }
 
 func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
-	var v5 int32
-	var v6 int64
-	var v7, v8 int32
-	var v9, v10, v11, v12 int64
+	var v5, v6, v7, v8 int32
+	var v9 int64
+	var v10 int32
+	var v11, v12, v13 int64
+	v5 = i32(0)
 	{
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v6 = t0
+		if v6 == 0 {
+			goto l0
+		}
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
+		v7 = t1
 		{
 			{
-				t0 := int32(load32(m.memory, uint64(uint32(v0))+32))
-				v5 = t0
-				if v5 != i32(3) {
-					goto l0
+				t2 := int32(load32(m.memory, uint64(uint32(v0))+32))
+				v8 = t2
+				if v8 != i32(3) {
+					goto l1
 				}
 				{
 					{
-						t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
-						v6 = t1
-						t2 := int64(load64(m.memory, uint64(uint32(v2))+32))
-						if v6 != t2 {
-							goto l1
+						t3 := int64(load64(m.memory, uint64(uint32(i32(0)))+1640))
+						v9 = t3
+						t4 := int64(load64(m.memory, uint64(uint32(v2))+32))
+						if v9 != t4 {
+							goto l2
 						}
-						t3 := int32(load32(m.memory, uint64(uint32(v2))+52))
-						v4 = t3
-						goto l2
+						t5 := int32(load32(m.memory, uint64(uint32(v2))+52))
+						v5 = t5
+						goto l3
 					}
-				l1:
-					store64(m.memory, uint64(uint32(v2))+32, uint64(v6))
-					t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
-					t5 := v2
-					v4 = t4 + i32(1)
-					store32(m.memory, uint64(uint32(t5))+52, uint32(v4))
+				l2:
+					store64(m.memory, uint64(uint32(v2))+32, uint64(v9))
+					t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
+					t7 := v2
+					v5 = t6 + i32(1)
+					store32(m.memory, uint64(uint32(t7))+52, uint32(v5))
 				}
-			l2:
-				if v4 == 0 {
-					v4 = i32(0)
+			l3:
+				if v5 == 0 {
+					v5 = i32(0)
 					if v3 == 0 {
-						goto l4
+						goto l0
 					}
-					t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
-					v7 = t6
-					if v7 != 0 {
+					t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+					v10 = t8
+					if v10 != 0 {
 						goto l5
 					}
-					goto l4
+					goto l0
 				}
-				store32(m.memory, uint64(uint32(v2))+52, uint32(v4+i32(-1)))
+				store32(m.memory, uint64(uint32(v2))+52, uint32(v5+i32(-1)))
 				return i32(0)
 			}
-		l0:
+		l1:
 			{
-				t7 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
-				v6 = t7
-				t8 := int64(load64(m.memory, uint64(uint32(v2))+32))
-				if v6 == t8 {
+				t9 := int64(load64(m.memory, uint64(uint32(i32(0)))+1640))
+				v9 = t9
+				t10 := int64(load64(m.memory, uint64(uint32(v2))+32))
+				if v9 == t10 {
 					goto l6
 				}
-				t9 := int32(load32(m.memory, uint64(uint32(v0))+28))
-				v8 = t9
-				store64(m.memory, uint64(uint32(v2))+32, uint64(v6))
+				t11 := int32(load32(m.memory, uint64(uint32(v0))+28))
+				v5 = t11
+				store64(m.memory, uint64(uint32(v2))+32, uint64(v9))
 				m.memory[uint64(uint32(v2))+63] = byte(i32(0))
-				t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
-				t11 := v2
-				v4 = v4 - v8
-				p12 := i32(60)
-				if uint32(v4) > uint32(i32(60)) {
-					p12 = v4
+				t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+				t13 := v2
+				v5 = v4 - v5
+				p14 := i32(60)
+				if uint32(v5) > uint32(i32(60)) {
+					p14 = v5
 				}
-				store32(m.memory, uint64(uint32(t11))+56, uint32(t10+p12))
+				store32(m.memory, uint64(uint32(t13))+56, uint32(t12+p14))
 			}
 		l6:
 			{
-				if v6 == 0 {
+				if v9 == 0 {
 					goto l7
 				}
-				t13 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
-				t14 := int64(load64(m.memory, uint64(uint32(v1))+888))
-				if uint64(t13-v6) >= uint64(t14) {
+				t15 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
+				t16 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(448)))+408))
+				if uint64(t15-v9) >= uint64(t16) {
 					goto l7
 				}
 				{
-					t15 := int32(m.memory[uint64(uint32(v2))+62])
-					if t15 == i32(1) {
+					t17 := int32(m.memory[uint64(uint32(v2))+62])
+					if t17 == i32(1) {
 						goto l8
 					}
 					m.memory[uint64(uint32(v2))+62] = byte(i32(1))
-					v2 = v1 + i32(912)
-					t16 := int64(load64(m.memory, uint32(v2)))
-					store64(m.memory, uint32(v2), uint64(t16+i64(1)))
+					v2 = v6 + v7*i32(448) + i32(432)
+					t18 := int64(load64(m.memory, uint32(v2)))
+					store64(m.memory, uint32(v2), uint64(t18+i64(1)))
 				}
 			l8:
-				v4 = i32(0)
+				v5 = i32(0)
 				if v3 != i32(1) {
-					goto l4
+					goto l0
 				}
-				t17 := int64(load64(m.memory, uint64(uint32(v1))+896))
-				store64(m.memory, uint64(uint32(v1))+896, uint64(t17+i64(1)))
+				v2 = v6 + v7*i32(448)
+				t19 := int64(load64(m.memory, uint64(uint32(v2))+416))
+				store64(m.memory, uint64(uint32(v2))+416, uint64(t19+i64(1)))
 				return i32(2)
 			}
 		l7:
-			t18 := int32(m.memory[uint64(uint32(v2))+62])
-			v8 = t18
+			t20 := int32(m.memory[uint64(uint32(v2))+62])
+			v4 = t20
 			{
-				t19 := int32(m.memory[uint32(v1+i32(30))])
-				t20 := int64(load64(m.memory, uint32(v0+t19&i32(31)*i32(56)+i32(200))))
-				t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
-				v7 = t21
-				if uint64(t20) < uint64(uint32(v7)) {
+				t21 := int32(m.memory[uint32(v1+i32(29))])
+				t22 := int64(load64(m.memory, uint32(v0+t21&i32(31)*i32(56)+i32(208))))
+				t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+				v10 = t23
+				if uint64(t22) < uint64(uint32(v10)) {
 					goto l9
 				}
-				v4 = i32(0)
-				if v8 == 0 {
-					goto l4
+				v5 = i32(0)
+				if v4 == 0 {
+					goto l0
 				}
 				m.memory[uint64(uint32(v2))+62] = byte(i32(0))
-				t22 := int64(load64(m.memory, uint64(uint32(v1))+904))
-				store64(m.memory, uint64(uint32(v1))+904, uint64(t22+i64(1)))
+				v2 = v6 + v7*i32(448)
+				t24 := int64(load64(m.memory, uint64(uint32(v2))+424))
+				store64(m.memory, uint64(uint32(v2))+424, uint64(t24+i64(1)))
 				return i32(0)
 			}
 		l9:
 			{
-				switch v8 + i32(-1) {
+				switch v4 + i32(-1) {
 				case 1:
 					goto l11
 				default:
@@ -808,133 +864,131 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				case 0:
 					{
 						{
-							t23 := int32(m.memory[uint64(uint32(v2))+63])
-							if t23 != 0 {
+							t25 := int32(m.memory[uint64(uint32(v2))+63])
+							if t25 != 0 {
 								goto l13
 							}
-							t24 := int32(load32(m.memory, uint64(uint32(v2))+56))
-							if uint32(v7) >= uint32(t24) {
+							t26 := int32(load32(m.memory, uint64(uint32(v2))+56))
+							if uint32(v10) >= uint32(t26) {
 								goto l12
 							}
-							t25 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
-							v6 = t25
+							t27 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
+							v9 = t27
 							goto l14
 						}
 					l13:
-						v4 = i32(0)
-						t26 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
-						v6 = t26
-						t27 := int64(load64(m.memory, uint64(uint32(v2))+40))
-						t28 := int64(load64(m.memory, uint64(uint32(v1))+888))
-						if uint64(v6-t27) < uint64(t28) {
-							goto l4
+						v5 = i32(0)
+						t28 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
+						v9 = t28
+						t29 := int64(load64(m.memory, uint64(uint32(v2))+40))
+						t30 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(448)))+408))
+						if uint64(v9-t29) < uint64(t30) {
+							goto l0
 						}
-						t29 := int32(load32(m.memory, uint64(uint32(v0))+112))
-						t30 := int32(load32(m.memory, uint64(uint32(v2))+56))
-						if uint32(v7) >= uint32(t29+t30) {
+						t31 := int32(load32(m.memory, uint64(uint32(v0))+112))
+						t32 := int32(load32(m.memory, uint64(uint32(v2))+56))
+						if uint32(v10) >= uint32(t31+t32) {
 							goto l12
 						}
 					}
 				l14:
-					store32(m.memory, uint64(uint32(v2))+56, uint32(v7))
+					store32(m.memory, uint64(uint32(v2))+56, uint32(v10))
 					m.memory[uint64(uint32(v2))+63] = byte(i32(1))
-					store64(m.memory, uint64(uint32(v2))+40, uint64(v6))
+					store64(m.memory, uint64(uint32(v2))+40, uint64(v9))
 					return i32(0)
 				}
 			l12:
 				m.memory[uint64(uint32(v2))+62] = byte(i32(2))
-				v2 = v1 + i32(920)
-				t31 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t31+i64(1)))
+				v2 = v6 + v7*i32(448) + i32(440)
+				t33 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t33+i64(1)))
 			}
 		l11:
-			v4 = i32(0)
+			v5 = i32(0)
 			if v3 == 0 {
-				goto l4
+				goto l0
 			}
 		}
 	l5:
 		{
-			t32 := int32(load32(m.memory, uint64(uint32(v0))+48))
-			if t32 == 0 {
+			t34 := int32(load32(m.memory, uint64(uint32(v0))+48))
+			if t34 == 0 {
 				goto l15
 			}
-			t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
-			if t33 != i32(2) {
+			t35 := int32(load32(m.memory, uint64(uint32(i32(0)))+1660))
+			if t35 != i32(2) {
 				goto l15
 			}
-			v4 = i32(0)
-			t34 := int32(m.memory[uint32(v1+i32(30))])
-			t35 := int64(load64(m.memory, uint32(v0+t34&i32(31)*i32(56)+i32(192))))
-			if uint64(t35) <= uint64(uint32(v7)) {
-				goto l4
+			v5 = i32(0)
+			t36 := int32(m.memory[uint32(v1+i32(29))])
+			t37 := int64(load64(m.memory, uint32(v0+t36&i32(31)*i32(56)+i32(200))))
+			if uint64(t37) <= uint64(uint32(v10)) {
+				goto l0
 			}
 		}
 	l15:
 		{
-			if v5 != i32(4) {
+			if v8 != i32(4) {
 				goto l16
 			}
-			t36 := int32(load32(m.memory, uint64(uint32(v0))+108))
-			if t36 == 0 {
+			t38 := int32(load32(m.memory, uint64(uint32(v0))+108))
+			if t38 == 0 {
 				goto l16
 			}
-			v4 = i32(0)
-			t37 := int32(m.memory[uint32(v1+i32(30))])
-			v2 = v0 + t37&i32(31)*i32(56)
-			t38 := int64(load64(m.memory, uint32(v2+i32(152))))
-			v9 = t38
-			t39 := v9
-			v6 = int64(uint32(v7))
-			if uint64(t39) >= uint64(v6) {
-				goto l4
-			}
+			v5 = i32(0)
+			t39 := int32(m.memory[uint32(v1+i32(29))])
+			v2 = v0 + t39&i32(31)*i32(56)
 			t40 := int64(load64(m.memory, uint32(v2+i32(160))))
-			v10 = t40
-			if uint64(v10) < uint64(v6) {
+			v11 = t40
+			t41 := v11
+			v9 = int64(uint32(v10))
+			if uint64(t41) >= uint64(v9) {
+				goto l0
+			}
+			t42 := int64(load64(m.memory, uint32(v2+i32(168))))
+			v12 = t42
+			if uint64(v12) < uint64(v9) {
 				goto l16
 			}
-			t41 := int64(load32(m.memory, uint64(uint32(i32(0)))+1640))
-			v11 = t41
-			t42 := int64(load64(m.memory, uint64(uint32(v1))+600))
-			t43 := v1
-			v12 = t42
-			store64(m.memory, uint64(uint32(t43))+600, uint64(v12+i64(1)))
-			t44 := int64(load64(m.memory, uint64(uint32(v0))+40))
-			t45 := int64(uint64(t44*(v6-v9)) / uint64(v10-v9))
-			v6 = t45
+			t43 := int64(load64(m.memory, uint64(uint32(v1))+56))
+			t44 := v1
+			v13 = t43
+			store64(m.memory, uint64(uint32(t44))+56, uint64(v13+i64(1)))
+			t45 := int64(load64(m.memory, uint64(uint32(v0))+40))
+			t46 := int64(uint64(t45*(v9-v11)) / uint64(v12-v11))
+			v9 = t46
 			if uint32(v3) > uint32(i32(2)) {
-				goto l4
+				goto l0
 			}
-			t46 := int64(load64(m.memory, uint32(v0+i32(96))))
-			t47 := v6
-			v9 = v11<<40 + v12*i64(-0x61c8864680b583eb) + t46 + i64(-0x61c8864680b583eb)
-			v9 = (int64(uint64(v9)>>30) ^ v9) * i64(-4658895280553007687)
-			v9 = (int64(uint64(v9)>>27) ^ v9) * i64(-0x6b2fb644ecceee15)
-			if uint64(t47) > uint64(int64(uint64(v9)>>63)^int64(uint64(v9)>>32)) {
+			t47 := int64(load64(m.memory, uint32(v0+i32(96))))
+			t48 := v9
+			v11 = int64(uint32(v7))<<40 + v13*i64(-0x61c8864680b583eb) + t47 + i64(-0x61c8864680b583eb)
+			v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
+			v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
+			if uint64(t48) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
 				goto l17
 			}
-			goto l4
+			goto l0
 		}
 	l16:
-		v4 = i32(0)
+		v5 = i32(0)
 		if uint32(v3) >= uint32(i32(3)) {
-			goto l4
+			goto l0
 		}
 	l17:
-		t48 := int64(load64(m.memory, uint64(uint32(v1))+56))
-		store64(m.memory, uint64(uint32(v1))+56, uint64(t48+i64(1)))
-		v4 = i32(3)
+		t49 := int64(load64(m.memory, uint64(uint32(v1))+48))
+		store64(m.memory, uint64(uint32(v1))+48, uint64(t49+i64(1)))
+		v5 = i32(3)
 	}
-l4:
-	return v4
+l0:
+	return v5
 }
 
 func (m *Module) fn4(v0 int32) int32 {
 	var v1 int32
 	{
 		{
-			t0 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
+			t0 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
 			v1 = t0
 			v1 = v1<<8 | int32(uint32(v1)>>8)
 			if v1&i32(0xffff) != i32(2048) {
@@ -943,17 +997,17 @@ func (m *Module) fn4(v0 int32) int32 {
 			if uint32(v0) < uint32(i32(96)) {
 				goto l1
 			}
-			t1 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+			t1 := int32(m.memory[uint64(uint32(i32(0)))+1774])
 			if t1&i32(255) != i32(69) {
 				goto l1
 			}
-			t2 := int32(m.memory[uint64(uint32(i32(0)))+1764])
-			t3 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+			t2 := int32(m.memory[uint64(uint32(i32(0)))+1780])
+			t3 := int32(m.memory[uint64(uint32(i32(0)))+1781])
 			if t2<<8&i32(16128)|t3 != 0 {
 				goto l1
 			}
 			{
-				t4 := int32(m.memory[uint64(uint32(i32(0)))+1767])
+				t4 := int32(m.memory[uint64(uint32(i32(0)))+1783])
 				v0 = t4
 				switch v0 + i32(-6) {
 				default:
@@ -962,12 +1016,12 @@ func (m *Module) fn4(v0 int32) int32 {
 					if v0 != i32(17) {
 						goto l1
 					}
-					t5 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
+					t5 := int32(load16(m.memory, uint64(uint32(i32(0)))+1796))
 					v0 = t5
 					if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
 						goto l1
 					}
-					t6 := int32(m.memory[uint64(uint32(i32(0)))+1786])
+					t6 := int32(m.memory[uint64(uint32(i32(0)))+1802])
 					v1 = t6
 					if v1 == i32(129) {
 						goto l1
@@ -990,12 +1044,12 @@ func (m *Module) fn4(v0 int32) int32 {
 		if v1&i32(0xffff) != i32(34525) {
 			goto l1
 		}
-		t7 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+		t7 := int32(m.memory[uint64(uint32(i32(0)))+1774])
 		if t7&i32(240) != i32(96) {
 			goto l1
 		}
 		{
-			t8 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+			t8 := int32(m.memory[uint64(uint32(i32(0)))+1780])
 			v0 = t8
 			switch v0 + i32(-6) {
 			default:
@@ -1004,12 +1058,12 @@ func (m *Module) fn4(v0 int32) int32 {
 				if v0 != i32(17) {
 					goto l1
 				}
-				t9 := int32(load16(m.memory, uint64(uint32(i32(0)))+1800))
+				t9 := int32(load16(m.memory, uint64(uint32(i32(0)))+1816))
 				v0 = t9
 				if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
 					goto l1
 				}
-				t10 := int32(m.memory[uint64(uint32(i32(0)))+1806])
+				t10 := int32(m.memory[uint64(uint32(i32(0)))+1822])
 				v1 = t10
 				if v1&i32(224) != i32(192) {
 					goto l1
@@ -1034,1417 +1088,1528 @@ func (m *Module) fn5(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 int32
 	{
 		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1640))
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
 		v1 = t1
 		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p3 := i32(0)
 		if uint32(t2) > uint32(v1) {
-			p3 = t0 + v1*i32(1088)
+			p3 = t0 + v1*i32(576)
 		}
-		v1 = p3
-		if v1 == 0 {
+		v2 = p3
+		if v2 == 0 {
 			return
 		}
-		t4 := int32(m.memory[uint32(v0)])
-		v2 = t4
-		if uint32(v2) > uint32(i32(79)) {
+		t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v3 = t4
+		if v3 == 0 {
 			return
 		}
-		v3 = int32(uint32(v2) >> 4)
-		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
-		t6 := int32(uint32(t5) / uint32(i32(80)))
-		v4 = t6
-		p7 := i32(0xffff)
-		if uint32(v4) < uint32(i32(0xffff)) {
-			p7 = v4
+		t5 := int32(m.memory[uint32(v0)])
+		v4 = t5
+		if uint32(v4) > uint32(i32(79)) {
+			return
 		}
-		v5 = p7
-		v6 = int32(uint32(v5) >> 8)
-		t8 := int32(load32(m.memory, uint64(uint32(v1))+880))
-		v7 = t8
-		t9 := int64(load64(m.memory, uint64(uint32(i32(0)))+1624))
-		t10 := int64(uint64(t9) / uint64(i64(1000)))
-		t11 := int32(uint32(v7)>>23) & i32(15)
-		v4 = int32(t10) << 4
-		v8 = t11 | v4
-		t12 := int32(load32(m.memory, uint64(uint32(v1))+872))
-		v9 = int32(uint32(t12<<28|v4&i32(0xf000000)) >> 24)
-		v7 = v7 << 9
-		v10 = int32(uint32(v7) >> 24)
-		v7 = int32(uint32(v7) >> 16)
-		v11 = int32(uint32(v4) >> 8)
-		v12 = int32(uint32(v4) >> 16)
-		if uint32(v2) > uint32(i32(15)) {
+		v5 = int32(uint32(v4) >> 4)
+		t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+		t7 := int32(uint32(t6) / uint32(i32(80)))
+		v6 = t7
+		p8 := i32(0xffff)
+		if uint32(v6) < uint32(i32(0xffff)) {
+			p8 = v6
+		}
+		v6 = p8
+		v7 = int32(uint32(v6) >> 8)
+		t9 := int32(load32(m.memory, uint64(uint32(v3+v1*i32(448)))+112))
+		v8 = t9
+		t10 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
+		t11 := int64(uint64(t10) / uint64(i64(1000)))
+		t12 := int32(uint32(v8)>>23) & i32(15)
+		v1 = int32(t11) << 4
+		v3 = t12 | v1
+		t13 := int32(m.memory[uint64(uint32(v2))+31])
+		v9 = int32(uint32(t13<<28|v1&i32(0xf000000)) >> 24)
+		v10 = v8 << 9
+		v8 = int32(uint32(v10) >> 24)
+		v10 = int32(uint32(v10) >> 16)
+		v11 = int32(uint32(v1) >> 8)
+		v12 = int32(uint32(v1) >> 16)
+		if uint32(v4) > uint32(i32(15)) {
 			goto l1
 		}
-		m.memory[uint64(uint32(v0))+9] = byte(v5)
-		m.memory[uint64(uint32(v0))+8] = byte(v6)
-		m.memory[uint64(uint32(v0))+7] = byte(v7)
-		m.memory[uint64(uint32(v0))+6] = byte(v10)
-		m.memory[uint64(uint32(v0))+5] = byte(v8)
+		m.memory[uint64(uint32(v0))+9] = byte(v6)
+		m.memory[uint64(uint32(v0))+8] = byte(v7)
+		m.memory[uint64(uint32(v0))+7] = byte(v10)
+		m.memory[uint64(uint32(v0))+6] = byte(v8)
+		m.memory[uint64(uint32(v0))+5] = byte(v3)
 		m.memory[uint64(uint32(v0))+4] = byte(v11)
 		m.memory[uint64(uint32(v0))+3] = byte(v12)
 		m.memory[uint64(uint32(v0))+2] = byte(v9)
 	l1:
-		v4 = v3 + i32(15)
-		if uint32(v4&i32(15)) > uint32(i32(3)) {
+		v1 = v5 + i32(15)
+		if uint32(v1&i32(15)) > uint32(i32(3)) {
 			goto l2
 		}
-		v4 = v4&i32(15)<<3 + v0
-		m.memory[uint32(v4+i32(17))] = byte(v5)
-		m.memory[uint32(v4+i32(16))] = byte(v6)
-		m.memory[uint32(v4+i32(15))] = byte(v7)
-		m.memory[uint32(v4+i32(14))] = byte(v10)
-		m.memory[uint32(v4+i32(13))] = byte(v8)
-		m.memory[uint32(v4+i32(12))] = byte(v11)
-		m.memory[uint32(v4+i32(11))] = byte(v12)
-		m.memory[uint32(v4+i32(10))] = byte(v9)
+		v1 = v1&i32(15)<<3 + v0
+		m.memory[uint32(v1+i32(17))] = byte(v6)
+		m.memory[uint32(v1+i32(16))] = byte(v7)
+		m.memory[uint32(v1+i32(15))] = byte(v10)
+		m.memory[uint32(v1+i32(14))] = byte(v8)
+		m.memory[uint32(v1+i32(13))] = byte(v3)
+		m.memory[uint32(v1+i32(12))] = byte(v11)
+		m.memory[uint32(v1+i32(11))] = byte(v12)
+		m.memory[uint32(v1+i32(10))] = byte(v9)
 	l2:
-		v4 = v0 + i32(1)
-		t13 := int32(load32(m.memory, uint64(uint32(v1))+4))
-		t14 := int32(m.memory[uint32(v4)])
-		t15 := v4
-		v1 = (t13+i32(1))&i32(0xfff) ^ (v2<<8&i32(3840) | t14)
-		m.memory[uint32(t15)] = byte(v1)
-		m.memory[uint32(v0)] = byte(int32(uint32(v3<<12|v1+i32(4096)) >> 8))
+		v1 = v0 + i32(1)
+		t14 := int32(load32(m.memory, uint32(v2)))
+		t15 := int32(m.memory[uint32(v1)])
+		t16 := v1
+		v1 = (t14+i32(1))&i32(0xfff) ^ (v4<<8&i32(3840) | t15)
+		m.memory[uint32(t16)] = byte(v1)
+		m.memory[uint32(v0)] = byte(int32(uint32(v5<<12|v1+i32(4096)) >> 8))
 	}
 }
 
 func (m *Module) Xenter(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 int32
-	var v18, v19 int64
-	var v20 int32
-	var v21, v22, v23, v24, v25, v26, v27 int64
+	var v18 int64
+	var v19 int32
+	var v20, v21, v22, v23, v24 int64
+	var v25, v26 int32
+	var v27, v28 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
-	store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
-	store64(m.memory, uint64(uint32(i32(0)))+1680, uint64(i64(0x300000000)))
-	store64(m.memory, uint64(uint32(i32(0)))+1668, uint64(i64(0)))
-	store64(m.memory, uint64(uint32(i32(0)))+1660, uint64(i64(0xffffffff)))
+	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
+	store64(m.memory, uint64(uint32(i32(0)))+1688, uint64(i64(0x300000000)))
+	store64(m.memory, uint64(uint32(i32(0)))+1676, uint64(i64(0)))
+	store64(m.memory, uint64(uint32(i32(0)))+1668, uint64(i64(0xffffffff)))
 	{
 		if uint32(v0) < uint32(i32(60)) {
 			goto l0
 		}
 		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
+		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
 		v2 = t2
 		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p4 := i32(0)
 		if uint32(t3) > uint32(v2) {
-			p4 = t1 + v2*i32(1088)
+			p4 = t1 + v2*i32(576)
 		}
-		v2 = p4
-		if v2 == 0 {
+		v3 = p4
+		if v3 == 0 {
 			goto l0
 		}
-		v3 = i32(0)
+		v4 = i32(0)
 		{
-			t5 := int32(load32(m.memory, uint32(v2)))
+			t5 := int32(m.memory[uint64(uint32(v3))+28])
 			if t5 != i32(1) {
 				goto l1
 			}
-			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-			t7 := int32(load32(m.memory, uint64(uint32(v2))+4))
-			v3 = t7
+			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
+			t7 := int32(load32(m.memory, uint32(v3)))
+			v4 = t7
 			t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
 			p9 := i32(0)
-			if uint32(t8) > uint32(v3) {
-				p9 = t6 + v3*i32(1944)
+			if uint32(t8) > uint32(v4) {
+				p9 = t6 + v4*i32(1952)
 			}
-			v3 = p9
+			v4 = p9
 		}
 	l1:
 		{
-			t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
-			v4 = t10
-			switch v4 {
+			t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
+			v5 = t10
+			switch v5 {
 			case 6:
-				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(0)))
+				store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(0)))
 				goto l0
 			default:
-				if v3 == 0 {
-					if v4 != i32(5) {
+				if v4 == 0 {
+					if v5 != i32(5) {
 						goto l0
 					}
-					m.fn7(i32(0), v2)
+					m.fn7(i32(0), v3)
 					goto l0
 				}
-				m.fn7(v3, v2)
+				m.fn7(v4, v3)
 				goto l0
 			case 0:
-				t11 := int64(load64(m.memory, uint64(uint32(v2))+40))
-				store64(m.memory, uint64(uint32(v2))+40, uint64(t11+i64(1)))
-				t12 := int64(load64(m.memory, uint64(uint32(v2))+48))
-				store64(m.memory, uint64(uint32(v2))+48, uint64(t12+int64(uint32(v0))))
-				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
-				v4 = t13
-				v4 = v4<<8 | int32(uint32(v4)>>8)
+				t11 := int64(load64(m.memory, uint64(uint32(v3))+32))
+				store64(m.memory, uint64(uint32(v3))+32, uint64(t11+i64(1)))
+				t12 := int64(load64(m.memory, uint64(uint32(v3))+40))
+				store64(m.memory, uint64(uint32(v3))+40, uint64(t12+int64(uint32(v0))))
+				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
+				v5 = t13
+				v5 = v5<<8 | int32(uint32(v5)>>8)
 				{
-					t14 := int32(m.memory[uint64(uint32(v2))+28])
-					if t14 == 0 {
+					t14 := int32(m.memory[uint64(uint32(v3))+30])
+					v6 = t14
+					if v6 == 0 {
 						goto l6
 					}
-					v5 = v4 & i32(0xffff)
-					if v5 == i32(34824) {
+					v7 = v5 & i32(0xffff)
+					if v7 == i32(34824) {
 						goto l6
 					}
-					if v5 == i32(34998) {
+					if v7 == i32(34998) {
 						goto l6
 					}
 					{
 						{
-							v5 = v4 & i32(0xffff)
-							if v5 == i32(34525) {
-								t16 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-								v5 = int32(uint32(t16)>>1) & i32(7)
+							v7 = v5 & i32(0xffff)
+							if v7 == i32(34525) {
+								t16 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+								v7 = int32(uint32(t16)>>1) & i32(7)
 								goto l9
 							}
-							if v5 != i32(2048) {
+							if v7 != i32(2048) {
 								goto l8
 							}
-							t15 := int32(m.memory[uint64(uint32(i32(0)))+1759])
-							v5 = int32(uint32(t15) >> 5)
+							t15 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+							v7 = int32(uint32(t15) >> 5)
 							goto l9
 						}
 					l8:
 						p17 := i32(0)
-						if v4&i32(0xffff) == i32(34997) {
+						if v5&i32(0xffff) == i32(34997) {
 							p17 = i32(7)
 						}
-						v5 = p17
+						v7 = p17
 					}
 				l9:
-					m.fn8(v2, v5, v0)
+					if i32_shr_u(v6, v7)&i32(1) == 0 {
+						goto l6
+					}
+					{
+						{
+							v7 = v5 & i32(0xffff)
+							if v7 == i32(34525) {
+								t19 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+								v7 = int32(uint32(t19)>>1) & i32(7)
+								goto l12
+							}
+							if v7 != i32(2048) {
+								goto l11
+							}
+							t18 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+							v7 = int32(uint32(t18) >> 5)
+							goto l12
+						}
+					l11:
+						p20 := i32(0)
+						if v5&i32(0xffff) == i32(34997) {
+							p20 = i32(7)
+						}
+						v7 = p20
+					}
+				l12:
+					m.fn8(v2, v7, v0)
 				}
 			l6:
 				{
 					{
-						{
-							if v4&i32(0xffff) != i32(34824) {
-								goto l10
-							}
-							t18 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
-							if t18 != i32(0xc28001) {
-								goto l11
-							}
-							t19 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
-							v0 = t19
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-								goto l11
-							}
-							t20 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
-							v0 = t20
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-								goto l11
-							}
-							m.fn9(v2)
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
-							goto l0
+						if v5&i32(0xffff) != i32(34824) {
+							goto l13
 						}
-					l10:
-						{
-							if v3 != 0 {
-								goto l12
-							}
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(3)))
-							{
-								v0 = v4 & i32(0xffff)
-								switch v0 + i32(-34997) {
-								case 0:
-									goto l13
-								default:
-									if v0 == i32(2048) {
-										goto l16
-									}
-									if v0 != i32(34525) {
-										goto l0
-									}
-									t21 := m.fn10()
-									if t21 != 0 {
-										goto l13
-									}
-									goto l0
-								case 1:
-									t22 := int32(m.memory[uint64(uint32(v2))+28])
-									if t22 == 0 {
-										goto l0
-									}
-									t23 := m.fn11(v2)
-									p24 := i32(5)
-									if t23 != 0 {
-										p24 = i32(4)
-									}
-									v4 = p24
-									store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(v4))
-									goto l17
-								}
-							l16:
-								t25 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-								if t25 != i32(69) {
-									goto l0
-								}
-								t26 := int32(m.memory[uint64(uint32(i32(0)))+1764])
-								t27 := int32(m.memory[uint64(uint32(i32(0)))+1765])
-								if t26<<8&i32(16128)|t27 != 0 {
-									goto l11
-								}
-								{
-									t28 := int32(m.memory[uint64(uint32(i32(0)))+1767])
-									v0 = t28
-									switch v0 + i32(-6) {
-									default:
-										goto l11
-									case 0, 11:
-										if v0 != i32(17) {
-											goto l11
-										}
-										t29 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
-										v0 = t29
-										if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
-											goto l11
-										}
-									}
-								}
-							}
-						l13:
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(2)))
-							t30 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
-							store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t30))
-							goto l0
+						t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
+						if t21 != i32(0xc28001) {
+							goto l14
 						}
-					l12:
-						{
-							t31 := int32(load32(m.memory, uint64(uint32(v2))+16))
-							t32 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
-							t33 := int32(load16(m.memory, uint32(v2+i32(20))))
-							t34 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
-							if t31^t32|(t33^t34) != 0 {
-								goto l19
-							}
-							{
-								v4 = v4 & i32(0xffff)
-								if v4 == i32(34997) {
-									t247 := int32(load32(m.memory, uint32(v2+i32(4))))
-									m.fn13(t247)
-									t248 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
-									v4 = t248
-									if v4 != i32(1) {
-										goto l17
-									}
-									t249 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v0 = v0 - t249
-									p250 := i32(60)
-									if uint32(v0) > uint32(i32(60)) {
-										p250 = v0
-									}
-									v0 = p250
-									{
-										t251 := int32(m.memory[uint32(v2+i32(30))])
-										t252 := v3
-										v4 = t251 & i32(31)
-										t253 := int64(load64(m.memory, uint32(t252+v4*i32(56)+i32(184))))
-										v18 = t253
-										if v18 == 0 {
-											goto l70
-										}
-										t254 := int32(m.memory[uint64(uint32(v3))+24])
-										if t254&i32(128) == 0 {
-											goto l70
-										}
-										t255 := int64(load64(m.memory, uint64(uint32(v2))+512))
-										v19 = int64(uint32(v0))
-										t256 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										t257 := t255 + v19
-										v5 = t256
-										t258 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										t259 := t257 - int64(uint32(v5))
-										v21 = t258
-										t260 := int64(load64(m.memory, uint32(v3)))
-										t261 := v21
-										v22 = t260
-										t262 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t263 := int64(load64(m.memory, uint64(uint32(v3))+88))
-										t264 := v22
-										v23 = t263
-										v24 = t262 - v23
-										p265 := i64(0)
-										if uint64(v22) > uint64(v24) {
-											p265 = int64(uint64((t264-v24)*v18) >> 16)
-										}
-										v22 = p265
-										p266 := v22
-										if uint64(v22) > uint64(v21) {
-											p266 = t261
-										}
-										p267 := v22
-										if v21 != i64(0) {
-											p267 = p266
-										}
-										if uint64(t259) <= uint64(p267) {
-											goto l70
-										}
-										store64(m.memory, uint64(uint32(v3))+88, uint64(v23+v19))
-										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
-									}
-								l70:
-									t268 := int64(load64(m.memory, uint64(uint32(v2))+512))
-									t269 := v2
-									v22 = int64(uint32(v0))
-									v21 = t268 + v22
-									store64(m.memory, uint64(uint32(t269))+512, uint64(v21))
-									{
-										t270 := int64(load32(m.memory, uint32(v2+i32(560))))
-										if uint64(v21) <= uint64(t270) {
-											goto l71
-										}
-										store32(m.memory, uint64(uint32(v2))+560, uint32(v21))
-									}
-								l71:
-									t271 := int64(load64(m.memory, uint64(uint32(v3))+8))
-									t272 := v3
-									v22 = t271 + v22
-									store64(m.memory, uint64(uint32(t272))+8, uint64(v22))
-									t273 := int32(m.memory[uint64(uint32(v3))+24])
-									if t273&i32(128) == 0 {
-										goto l11
-									}
-									t274 := int32(m.memory[uint32(v2+i32(572))])
-									if t274 != 0 {
-										goto l11
-									}
-									{
-										t275 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										if t275 != 0 {
-											goto l72
-										}
-										{
-											{
-												if v18 != i64(0) {
-													goto l73
-												}
-												t276 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-												v22 = t276
-												goto l74
-											}
-										l73:
-											t277 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-											v24 = t277
-											t278 := int64(load64(m.memory, uint32(v3)))
-											t279 := v24
-											v19 = t278
-											t280 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t281 := v19
-											v22 = v22 - t280
-											p282 := i64(0)
-											if uint64(v19) > uint64(v22) {
-												p282 = int64(uint64((t281-v22)*v18) >> 16)
-											}
-											v22 = p282
-											p283 := v22
-											if uint64(v22) > uint64(v24) {
-												p283 = t279
-											}
-											p284 := v22
-											if v24 != i64(0) {
-												p284 = p283
-											}
-											v22 = p284
-										}
-									l74:
-										if uint64(v21) < uint64(v22) {
-											goto l11
-										}
-									}
-								l72:
-									t285 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t285|i32(1)))
-									goto l11
-								}
-								if v4 != i32(2048) {
-									m.fn14(v3, v2, v0, i32(1))
-									goto l11
-								}
-								v4 = i32(3)
-								t35 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-								if t35 != i32(69) {
-									goto l22
-								}
-								t36 := int32(m.memory[uint64(uint32(i32(0)))+1767])
-								v6 = t36
-								v5 = i32(0)
-								v7 = i32(0)
-								v8 = i32(0)
-								{
-									t37 := int32(m.memory[uint64(uint32(i32(0)))+1764])
-									t38 := int32(m.memory[uint64(uint32(i32(0)))+1765])
-									if t37<<8&i32(16128)|t38 != 0 {
-										goto l23
-									}
-									v5 = i32(0)
-									v7 = i32(0)
-									v8 = i32(0)
-									switch v6 + i32(-6) {
-									default:
-										goto l23
-									case 0, 11:
-										v5 = i32(0)
-										t39 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
-										v4 = t39
-										v4 = v4<<8 | int32(uint32(v4)>>8)
-										t40 := int32(load16(m.memory, uint64(uint32(i32(0)))+1778))
-										v7 = t40
-										v8 = v7<<8 | int32(uint32(v7)>>8)
-										if v6 == i32(17) {
-											goto l25
-										}
-										v7 = v4
-										goto l23
-									l25:
-										v7 = i32(4791)
-										if v4&i32(0xffff) == i32(4791) {
-											goto l26
-										}
-										v7 = v4
-										goto l23
-									l26:
-										t41 := int32(m.memory[uint64(uint32(i32(0)))+1786])
-										v4 = t41
-										var p42 int32
-										if v4 != i32(129) {
-											p42 = 1
-										}
-										var p43 int32
-										if v4&i32(31) != i32(17) {
-											p43 = 1
-										}
-										v5 = p42 & p43
-									}
-								}
-							l23:
-								v4 = i32(2)
-								t44 := int32(m.memory[uint64(uint32(i32(0)))+1766])
-								if uint32(t44) < uint32(i32(2)) {
-									goto l22
-								}
-								{
-									t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1774))
-									v4 = t45
-									v9 = v4<<24 | v4<<8&i32(0xff0000) | (int32(uint32(v4)>>8)&i32(0xff00) | int32(uint32(v4)>>24))
-									if v9&i32(-0x1000000) != i32(0xa000000) {
-										goto l27
-									}
-									t46 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
-									v4 = v9&i32(0xffffff) + i32(-1)
-									if uint32(t46) <= uint32(v4) {
-										goto l27
-									}
-									t47 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
-									v10 = t47
-									if v10 == 0 {
-										goto l27
-									}
-									t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-									t49 := int32(load32(m.memory, uint64(uint32(v2))+4))
-									v11 = t49
-									if uint32(t48) <= uint32(v11) {
-										goto l27
-									}
-									t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1548))
-									v12 = t50
-									t51 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+4))
-									t52 := v12
-									v13 = t51
-									if uint32(t52) <= uint32(v13) {
-										goto l27
-									}
-									t53 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
-									v14 = t53
-									if v14 == 0 {
-										goto l27
-									}
-									t54 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v15 = t54
-									t55 := int32(load32(m.memory, uint64(uint32(i32(0)))+1770))
-									v16 = t55
-									v16 = v16<<24 | v16<<8&i32(0xff0000) | (int32(uint32(v16)>>8)&i32(0xff00) | int32(uint32(v16)>>24))
-									t56 := int32(m.memory[uint64(uint32(i32(0)))+1759])
-									v17 = t56
-									{
-										v12 = v14 + v12*v11<<3 + v13<<3
-										t57 := int32(load32(m.memory, uint64(uint32(v12))+4))
-										v14 = t57
-										switch v14 + i32(1) {
-										case 1:
-											goto l27
-										case 2:
-											t58 := int32(load32(m.memory, uint32(v12)))
-											v4 = t58
-											goto l31
-										case 0:
-											t59 := int32(load32(m.memory, uint64(uint32(v10+v4<<4))+8))
-											v4 = t59
-											goto l31
-										default:
-											{
-												{
-													t60 := int32(load32(m.memory, uint64(uint32(v3))+124))
-													if t60 != 0 {
-														goto l32
-													}
-													t61 := int32(load32(m.memory, uint64(uint32(v3))+104))
-													v4 = t61 ^ v16
-													v4 = (int32(uint32(v4)>>16)^v4)*i32(-2048144789) ^ v9
-													v4 = (int32(uint32(v4)>>13)^v4)*i32(-1028477387) ^ (v8<<16 | v7&i32(0xffff))
-													v4 = (int32(uint32(v4)>>16) ^ v4) * i32(-2048144789)
-													v4 = (v4 ^ v6 ^ int32(uint32(v4)>>13)) * i32(-1028477387)
-													t62 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v14))
-													v4 = t62
-													goto l33
-												}
-											l32:
-												m.memory[uint64(uint32(v1))+14] = byte(v5)
-												m.memory[uint64(uint32(v1))+13] = byte(v17)
-												m.memory[uint64(uint32(v1))+12] = byte(v6)
-												store16(m.memory, uint64(uint32(v1))+10, uint16(v7))
-												store16(m.memory, uint64(uint32(v1))+8, uint16(v8))
-												store32(m.memory, uint64(uint32(v1))+4, uint32(v9))
-												store32(m.memory, uint32(v1), uint32(v16))
-												t63 := int32(load32(m.memory, uint32(v12)))
-												t64 := m.fn12(v3, v11, v13, t63, v14, v1)
-												v4 = t64
-											}
-										l33:
-											t65 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
-											t66 := int32(load32(m.memory, uint32(v12)))
-											v4 = t66 + v4
-											if uint32(t65) <= uint32(v4) {
-												goto l27
-											}
-											t67 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
-											v10 = t67
-											if v10 == 0 {
-												goto l27
-											}
-											t68 := int32(load32(m.memory, uint32(v10+v4<<3)))
-											v4 = t68
-										}
-									}
-								l31:
-									if v4 == i32(-1) {
-										goto l27
-									}
-									t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-									if uint32(t69) <= uint32(v4) {
-										goto l27
-									}
-									t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-									v11 = t70
-									if v11 != 0 {
-										v0 = v0 - v15
-										p71 := i32(60)
-										if uint32(v0) > uint32(i32(60)) {
-											p71 = v0
-										}
-										v13 = p71
-										t72 := v2
-										v0 = int32(uint32(v17)>>5) & i32(7)
-										v14 = t72 + v0<<2 + i32(736)
-										v12 = v2 + v0<<6
-										v10 = v12 + i32(64)
-										{
-											t73 := int32(m.memory[uint32(v2+i32(30))])
-											t74 := v3
-											v15 = t73 & i32(31)
-											t75 := int64(load64(m.memory, uint32(t74+v15*i32(56)+i32(184))))
-											v18 = t75
-											if v18 == 0 {
-												goto l36
-											}
-											t76 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											if i32_shr_u(t76, v0)&i32(1) == 0 {
-												goto l36
-											}
-											t77 := int64(load64(m.memory, uint32(v10)))
-											v19 = int64(uint32(v13))
-											t78 := int32(load32(m.memory, uint32(v14)))
-											t79 := t77 + v19
-											v20 = t78
-											t80 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-											t81 := t79 - int64(uint32(v20))
-											v21 = t80
-											t82 := int64(load64(m.memory, uint32(v3)))
-											t83 := v21
-											v22 = t82
-											t84 := int64(load64(m.memory, uint64(uint32(v3))+8))
-											t85 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t86 := v22
-											v23 = t85
-											v24 = t84 - v23
-											p87 := i64(0)
-											if uint64(v22) > uint64(v24) {
-												p87 = int64(uint64((t86-v24)*v18) >> 16)
-											}
-											v22 = p87
-											p88 := v22
-											if uint64(v22) > uint64(v21) {
-												p88 = t83
-											}
-											p89 := v22
-											if v21 != i64(0) {
-												p89 = p88
-											}
-											if uint64(t81) <= uint64(p89) {
-												goto l36
-											}
-											store64(m.memory, uint64(uint32(v3))+88, uint64(v23+v19))
-											store32(m.memory, uint32(v14), uint32(v20+v13))
-										}
-									l36:
-										t90 := int64(load64(m.memory, uint32(v10)))
-										t91 := v10
-										v22 = int64(uint32(v13))
-										v21 = t90 + v22
-										store64(m.memory, uint32(t91), uint64(v21))
-										{
-											t92 := v21
-											v10 = v12 + i32(112)
-											t93 := int64(load32(m.memory, uint32(v10)))
-											if uint64(t92) <= uint64(t93) {
-												goto l37
-											}
-											store32(m.memory, uint32(v10), uint32(v21))
-										}
-									l37:
-										t94 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t95 := v3
-										v24 = t94 + v22
-										store64(m.memory, uint64(uint32(t95))+8, uint64(v24))
-										{
-											t96 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											v10 = i32_shl(i32(1), v0)
-											v13 = t96 & v10
-											if v13 == 0 {
-												goto l38
-											}
-											t97 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
-											if t97 != 0 {
-												goto l38
-											}
-											{
-												t98 := int32(load32(m.memory, uint32(v14)))
-												if t98 != 0 {
-													goto l39
-												}
-												{
-													{
-														if v18 != i64(0) {
-															goto l40
-														}
-														t99 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-														v18 = t99
-														goto l41
-													}
-												l40:
-													t100 := int64(load64(m.memory, uint32(v3+v15*i32(56)+i32(168))))
-													v19 = t100
-													t101 := int64(load64(m.memory, uint32(v3)))
-													t102 := v19
-													v23 = t101
-													t103 := int64(load64(m.memory, uint64(uint32(v3))+88))
-													t104 := v23
-													v24 = v24 - t103
-													p105 := i64(0)
-													if uint64(v23) > uint64(v24) {
-														p105 = int64(uint64((t104-v24)*v18) >> 16)
-													}
-													v18 = p105
-													p106 := v18
-													if uint64(v18) > uint64(v19) {
-														p106 = t102
-													}
-													p107 := v18
-													if v19 != i64(0) {
-														p107 = p106
-													}
-													v18 = p107
-												}
-											l41:
-												if uint64(v21) < uint64(v18) {
-													goto l38
-												}
-											}
-										l39:
-											t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-											store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t108|i32(1)))
-										}
-									l38:
-										{
-											t109 := int32(load32(m.memory, uint64(uint32(v3))+48))
-											if t109 == 0 {
-												goto l42
-											}
-											if v5 == 0 {
-												goto l42
-											}
-											if v13 == 0 {
-												goto l42
-											}
-											v5 = int32(uint32(v16) >> 24)
-											t110 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t111 := int32(uint32(v16)>>16) & i32(255)
-											v13 = t110
-											v5 = t111 ^ v13
-											t112 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t113 := int32(uint32(v16)>>8) & i32(255)
-											v12 = t112
-											v5 = t113 ^ (v12 ^ int32(uint32(v13)>>8))
-											t114 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t115 := v16 & i32(255)
-											v13 = t114
-											v5 = t115 ^ (v13^int32(uint32(v12)>>8))&i32(0xffff)
-											t116 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t117 := int32(uint32((v13^v8)&i32(0xff00)) >> 8)
-											v13 = t116
-											v5 = t117 ^ v13
-											t118 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t119 := int32(uint32(v13)>>8) ^ v8&i32(255)
-											v8 = t118
-											v5 = t119 ^ v8
-											t120 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t121 := int32(uint32(v9) >> 24)
-											v13 = t120
-											v5 = t121 ^ (v13 ^ int32(uint32(v8)>>8))
-											t122 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t123 := int32(uint32(v9)>>16) & i32(255)
-											v8 = t122
-											v5 = t123 ^ (v8 ^ int32(uint32(v13)>>8))
-											t124 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t125 := int32(uint32(v9)>>8) & i32(255)
-											v13 = t124
-											v5 = t125 ^ (v13 ^ int32(uint32(v8)>>8))
-											t126 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t127 := v9 & i32(255)
-											v8 = t126
-											v5 = t127 ^ (v8^int32(uint32(v13)>>8))&i32(0xffff)
-											t128 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t129 := int32(uint32((v8^v7)&i32(0xff00)) >> 8)
-											v8 = t128
-											v5 = t129 ^ v8
-											t130 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t131 := int32(uint32(v8)>>8) ^ v7&i32(255)
-											v7 = t130
-											v5 = t131 ^ v7
-											t132 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											v8 = t132
-											v5 = v8 ^ int32(uint32(v7)>>8) ^ v6
-											t133 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
-											v6 = t133
-											t134 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											t135 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t136 := v6
-											v7 = t134<<16 | (t135 ^ int32(uint32(v8)>>8))
-											t137 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-											t138 := t136 + v7*i32(48)
-											v9 = t137
-											p139 := i32(0)
-											if uint32(v9) > uint32(v7) {
-												p139 = t138
-											}
-											v5 = p139
-											if v5 == 0 {
-												goto l42
-											}
-											t140 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-											t141 := int32(load32(m.memory, uint64(uint32(v2))+12))
-											t142 := int32(load32(m.memory, uint64(uint32(v2))+8))
-											v8 = t141 + v4 - t142
-											t143 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
-											p144 := i32(0)
-											if uint32(t143) > uint32(v8) {
-												p144 = t140 + v8<<3
-											}
-											v8 = p144
-											if v8 == 0 {
-												goto l42
-											}
-											v13 = i32(0)
-											{
-												t145 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-												v21 = t145
-												t146 := int64(load64(m.memory, uint64(uint32(v2))+656))
-												t147 := v21
-												v18 = t146
-												v19 = t147 - v18
-												t148 := int64(load64(m.memory, uint64(uint32(v3))+64))
-												t149 := v19
-												v24 = t148
-												if uint64(t149) < uint64(v24) {
-													goto l43
-												}
-												{
-													if uint64(v19-v24) >= uint64(v24) {
-														goto l44
-													}
-													t150 := int32(load32(m.memory, uint64(uint32(v2))+616))
-													v13 = t150
-												}
-											l44:
-												store64(m.memory, uint64(uint32(v2))+656, uint64(v21))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v2))+664, uint32(v13))
-												v18 = v21
-											}
-										l43:
-											{
-												t151 := int64(load64(m.memory, uint32(v8)))
-												if uint64(t151) > uint64(v18) {
-													goto l45
-												}
-												t152 := int32(load32(m.memory, uint64(uint32(v2))+616))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(t152+i32(1)))
-											}
-										l45:
-											store64(m.memory, uint32(v8), uint64(v21+i64(1)))
-											t153 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-											t154 := v5
-											v21 = t153
-											store64(m.memory, uint32(t154), uint64(v21))
-											t155 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
-											store32(m.memory, uint64(uint32(v5))+24, uint32(t155))
-											t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1750))
-											store32(m.memory, uint64(uint32(v5))+40, uint32(t156))
-											t157 := int32(load16(m.memory, uint64(uint32(i32(0)))+1754))
-											store16(m.memory, uint32(v5+i32(44)), uint16(t157))
-											{
-												{
-													t158 := int32(load32(m.memory, uint64(uint32(v5))+20))
-													v13 = t158
-													if v13 == 0 {
-														goto l46
-													}
-													v8 = v7 + i32(1)
-													goto l47
-												}
-											l46:
-												v8 = v11 + v4*i32(1088)
-												v12 = v8 + i32(624)
-												{
-													t159 := int32(load32(m.memory, uint64(uint32(v8))+624))
-													v8 = t159
-													if v8 == 0 {
-														goto l48
-													}
-													t160 := v9
-													v16 = v8 + i32(-1)
-													if uint32(t160) > uint32(v16) {
-														goto l49
-													}
-												}
-											l48:
-												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
-												store32(m.memory, uint64(uint32(v5))+32, uint32(v8))
-												goto l50
-											l49:
-												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
-												store32(m.memory, uint64(uint32(v5))+32, uint32(v8))
-												if v6 == 0 {
-													goto l50
-												}
-												store32(m.memory, uint64(uint32(v6+v16*i32(48)))+36, uint32(v7+i32(1)))
-											l50:
-												t161 := v12
-												v8 = v7 + i32(1)
-												store32(m.memory, uint32(t161), uint32(v8))
-												v9 = v11 + v4*i32(1088)
-												t162 := int32(load32(m.memory, uint64(uint32(v9))+620))
-												store32(m.memory, uint64(uint32(v9))+620, uint32(t162+i32(1)))
-											}
-										l47:
-											store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v8))
-											store32(m.memory, uint64(uint32(v5))+20, uint32(v13+i32(1)))
-											if v6 == 0 {
-												goto l42
-											}
-											{
-												{
-													v5 = v11 + v4*i32(1088)
-													v9 = v5 + v0<<6
-													t163 := int64(load64(m.memory, uint32(v9+i32(72))))
-													v24 = t163
-													t164 := int32(m.memory[uint32(v5+i32(30))])
-													t165 := int64(load64(m.memory, uint32(v3+t164&i32(31)*i32(56)+i32(192))))
-													t166 := v24
-													v18 = t165
-													var p167 int32
-													if uint64(t166) >= uint64(v18) {
-														p167 = 1
-													}
-													t168 := p167 << 1
-													v9 = v9 + i32(125)
-													t169 := int32(m.memory[uint32(v9)])
-													v13 = t169
-													p170 := v13
-													if v13 == i32(2) {
-														p170 = t168
-													}
-													if p170 == i32(2) {
-														goto l51
-													}
-													{
-														t171 := int32(load32(m.memory, uint64(uint32(v2))+636))
-														if t171 == v4 {
-															goto l52
-														}
-														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
-														t172 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														store64(m.memory, uint64(uint32(v2))+640, uint64(t172))
-													}
-												l52:
-													store64(m.memory, uint64(uint32(v2))+32, uint64(v21))
-													{
-														t173 := int32(load32(m.memory, uint32(v2+i32(616))))
-														v5 = t173
-														t174 := int32(load32(m.memory, uint32(v2+i32(664))))
-														t175 := v5
-														v7 = t174
-														p176 := v7
-														if uint32(v5) > uint32(v7) {
-															p176 = t175
-														}
-														v7 = p176
-														t177 := v7
-														v5 = v11 + v4*i32(1088)
-														t178 := int32(load32(m.memory, uint64(uint32(v5))+632))
-														v8 = t178
-														if uint32(t177) >= uint32(v8) {
-															goto l53
-														}
-														t179 := int64(load64(m.memory, uint64(uint32(v5))+648))
-														t180 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														if uint64(v21-t179) < uint64(t180) {
-															goto l54
-														}
-													}
-												l53:
-													store32(m.memory, uint32(v5+i32(632)), uint32(v7))
-													store64(m.memory, uint64(uint32(v5))+648, uint64(v21))
-													v8 = v7
-												l54:
-													v19 = v24 + v22
-													{
-														t181 := int64(load64(m.memory, uint64(uint32(v3))+56))
-														v24 = t181
-														if v24 != i64(0) {
-															goto l55
-														}
-														p182 := i32(1)
-														if v8 != 0 {
-															p182 = v8
-														}
-														v23 = int64(uint32(p182))
-														{
-															{
-																t183 := int32(m.memory[uint32(v2+i32(30))])
-																v2 = v3 + t183&i32(31)*i32(56)
-																t184 := int64(load64(m.memory, uint32(v2+i32(184))))
-																v25 = t184
-																if v25 != i64(0) {
-																	goto l56
-																}
-																t185 := int64(load64(m.memory, uint32(v2+i32(168))))
-																v25 = t185
-																goto l57
-															}
-														l56:
-															t186 := int64(load64(m.memory, uint32(v2+i32(168))))
-															v24 = t186
-															t187 := int64(load64(m.memory, uint32(v3)))
-															t188 := v24
-															v26 = t187
-															t189 := int64(load64(m.memory, uint64(uint32(v3))+8))
-															t190 := int64(load64(m.memory, uint64(uint32(v3))+88))
-															t191 := v26
-															v27 = t189 - t190
-															p192 := i64(0)
-															if uint64(v26) > uint64(v27) {
-																p192 = int64(uint64((t191-v27)*v25) >> 16)
-															}
-															v25 = p192
-															p193 := v25
-															if uint64(v25) > uint64(v24) {
-																p193 = t188
-															}
-															p194 := v25
-															if v24 != i64(0) {
-																p194 = p193
-															}
-															v25 = p194
-														}
-													l57:
-														v24 = v18
-														t195 := int64(uint64(v25) / uint64(v23))
-														v25 = t195
-														t196 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
-														t197 := v25
-														v23 = t196 * (v23 + i64(-1))
-														if uint64(t197) <= uint64(v23) {
-															goto l55
-														}
-														t198 := v18
-														v24 = v25 - v23
-														p199 := v24
-														if uint64(v24) < uint64(v18) {
-															p199 = t198
-														}
-														v24 = p199
-													}
-												l55:
-													{
-														if uint64(v19) < uint64(v24) {
-															var p203 int32
-															if uint64(v19) >= uint64(v18) {
-																p203 = 1
-															}
-															v2 = p203
-															goto l59
-														}
-														v2 = i32(2)
-														t200 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-														store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t200|i32(2)))
-														v5 = v11 + v4*i32(1088)
-														t201 := int32(load32(m.memory, uint64(uint32(v5))+624))
-														store32(m.memory, uint64(uint32(v5))+628, uint32(t201))
-														store64(m.memory, uint32(v5+v0<<3+i32(672)), uint64(v21))
-														t202 := int64(load64(m.memory, uint64(uint32(v5))+608))
-														store64(m.memory, uint64(uint32(v5))+608, uint64(t202+i64(1)))
-														goto l59
-													}
-												}
-											l51:
-												t204 := int64(load64(m.memory, uint64(uint32(v2))+32))
-												v18 = t204
-												{
-													t205 := int32(load32(m.memory, uint64(uint32(v2))+636))
-													if t205 != v4 {
-														goto l60
-													}
-													{
-														t206 := int32(load32(m.memory, uint64(uint32(v3))+84))
-														switch t206 {
-														default:
-															goto l60
-														case 0:
-															t207 := int32(m.memory[uint64(uint32(v2))+31])
-															if t207 == 0 {
-																goto l60
-															}
-															fallthrough
-														case 2:
-															t208 := int64(load64(m.memory, uint64(uint32(v2))+640))
-															v18 = t208
-														}
-													}
-												}
-											l60:
-												v2 = i32(2)
-												if v18 == 0 {
-													goto l59
-												}
-												{
-													t209 := int32(load32(m.memory, uint64(uint32(v3))+80))
-													p210 := i32(1600)
-													if t209 != 0 {
-														p210 = v5 + v0<<3 + i32(672)
-													}
-													t211 := int64(load64(m.memory, uint32(p210)))
-													v24 = t211
-													if uint64(v24) <= uint64(v18) {
-														goto l63
-													}
-													t212 := int64(load64(m.memory, uint64(uint32(v3))+64))
-													if uint64(v24-v18) >= uint64(t212) {
-														goto l59
-													}
-												}
-											l63:
-												{
-													t213 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(48)))+8))
-													v18 = t213
-													if v18 == 0 {
-														goto l64
-													}
-													t214 := int64(load64(m.memory, uint64(uint32(v3))+72))
-													if uint64(v21-v18) >= uint64(t214) {
-														goto l64
-													}
-													t215 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
-													t216 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(48)))+16))
-													if uint32(t215<<3) <= uint32(t216*i32(9)) {
-														goto l59
-													}
-												}
-											l64:
-												store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8+i32(-1)))
-												t217 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-												store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t217|i32(4)))
-											}
-										l59:
-											m.memory[uint32(v9)] = byte(v2)
-										}
-									l42:
-										{
-											t218 := int32(load32(m.memory, uint64(uint32(v3))+120))
-											if t218 == 0 {
-												goto l65
-											}
-											t219 := int32(load32(m.memory, uint64(uint32(v3))+36))
-											if t219&v10 == 0 {
-												goto l65
-											}
-											v2 = v17 & i32(3)
-											if v2 == 0 {
-												goto l65
-											}
-											v5 = v11 + v4*i32(1088)
-											v7 = v5 + v0<<6
-											t220 := int32(m.memory[uint32(v7+i32(125))])
-											if t220 == i32(2) {
-												goto l65
-											}
-											t221 := int64(load64(m.memory, uint32(v7+i32(72))))
-											v21 = t221 + v22
-											t222 := int32(m.memory[uint32(v5+i32(30))])
-											v5 = t222 & i32(31)
-											{
-												{
-													t223 := int32(load32(m.memory, uint64(uint32(v3))+32))
-													if t223 != i32(2) {
-														goto l66
-													}
-													t224 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
-													var p225 int32
-													if uint64(t224) < uint64(v21) {
-														p225 = 1
-													}
-													v3 = p225
-													goto l67
-												}
-											l66:
-												t226 := v21
-												v5 = v3 + v5*i32(56)
-												t227 := int64(load64(m.memory, uint32(v5+i32(152))))
-												v22 = t227
-												if uint64(t226) <= uint64(v22) {
-													goto l65
-												}
-												t228 := int64(load64(m.memory, uint32(v5+i32(160))))
-												v18 = t228
-												if uint64(v18) < uint64(v21) {
-													goto l68
-												}
-												v5 = v11 + v4*i32(1088)
-												t229 := int64(load64(m.memory, uint64(uint32(v5))+600))
-												t230 := v5
-												v24 = t229
-												store64(m.memory, uint64(uint32(t230))+600, uint64(v24+i64(1)))
-												t231 := int64(load64(m.memory, uint64(uint32(v3))+40))
-												t232 := int64(uint64(t231*(v21-v22)) / uint64(v18-v22))
-												t233 := int64(load64(m.memory, uint32(v3+i32(96))))
-												v21 = int64(uint32(v4))<<40 + v24*i64(-0x61c8864680b583eb) + t233 + i64(-0x61c8864680b583eb)
-												v21 = (int64(uint64(v21)>>30) ^ v21) * i64(-4658895280553007687)
-												v21 = (int64(uint64(v21)>>27) ^ v21) * i64(-0x6b2fb644ecceee15)
-												var p234 int32
-												if uint64(t232) > uint64(int64(uint64(v21)>>63)^int64(uint64(v21)>>32)) {
-													p234 = 1
-												}
-												v3 = p234
-											}
-										l67:
-											if v3 == 0 {
-												goto l65
-											}
-											if v2 != i32(3) {
-												goto l69
-											}
-											goto l65
-										l68:
-											if v2 == i32(3) {
-												goto l65
-											}
-										l69:
-											t235 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
-											v2 = t235
-											v2 = v2<<8 | int32(uint32(v2)>>8)
-											v3 = v2 | i32(3)
-											m.memory[uint64(uint32(i32(0)))+1759] = byte(v3)
-											t236 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-											t237 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t236<<8 | t237 ^ i32(0xffff))
-											v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
-											v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-											store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
-											v2 = v11 + v4*i32(1088)
-											t238 := int64(load64(m.memory, uint64(uint32(v2))+56))
-											store64(m.memory, uint64(uint32(v2))+56, uint64(t238+i64(1)))
-										}
-									l65:
-										t239 := int32(m.memory[uint64(uint32(i32(0)))+1766])
-										v2 = t239
-										m.memory[uint64(uint32(i32(0)))+1766] = byte(v2 + i32(-1))
-										t240 := int32(m.memory[uint64(uint32(i32(0)))+1767])
-										v2 = v2<<8 | t240
-										t241 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-										t242 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t241<<8 | t242 ^ i32(0xffff))
-										v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
-										v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
-										v2 = v11 + v4*i32(1088)
-										t243 := int32(load32(m.memory, uint64(uint32(v2))+22))
-										store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t243))
-										t244 := int32(load16(m.memory, uint32(v2+i32(26))))
-										store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t244))
-										t245 := int32(load32(m.memory, uint64(uint32(v2))+16))
-										v3 = t245
-										t246 := int32(load16(m.memory, uint32(v2+i32(20))))
-										v2 = t246
-										store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v4))
-										store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v0))
-										store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v2))
-										store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v3))
-										goto l0
-									}
-								}
-							l27:
-								v4 = i32(1)
-								store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(1)))
-								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
-								if v9&i32(-65536) != i32(0xafe0000) {
-									goto l35
-								}
-								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
-								goto l0
-							}
+						t22 := int32(load16(m.memory, uint64(uint32(i32(0)))+1764))
+						v0 = t22
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+							goto l14
 						}
-					l19:
-						{
-							if v4&i32(0xffff) != i32(34998) {
-								goto l75
-							}
-							t286 := m.fn11(v2)
-							if t286 == 0 {
-								goto l11
-							}
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
-							goto l0
+						t23 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+						v0 = t23
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+							goto l14
 						}
-					l75:
-						m.fn14(v3, v2, v0, i32(0))
-					l11:
-						t287 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
-						v4 = t287
-					}
-				l17:
-					if v4 != i32(5) {
+						m.fn9(v3)
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
 						goto l0
 					}
-					t288 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-					v4 = t288
-					if uint32(v4) < uint32(i32(5)) {
-						goto l35
+				l13:
+					{
+						if v4 != 0 {
+							goto l15
+						}
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(3)))
+						{
+							v0 = v5 & i32(0xffff)
+							switch v0 + i32(-34997) {
+							case 0:
+								goto l16
+							default:
+								if v0 == i32(2048) {
+									goto l19
+								}
+								if v0 != i32(34525) {
+									goto l0
+								}
+								t24 := m.fn10()
+								if t24 != 0 {
+									goto l16
+								}
+								goto l0
+							case 1:
+								t25 := int32(m.memory[uint64(uint32(v3))+30])
+								if t25 == 0 {
+									goto l0
+								}
+								t26 := m.fn11(v3)
+								p27 := i32(5)
+								if t26 != 0 {
+									p27 = i32(4)
+								}
+								v2 = p27
+								store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v2))
+								goto l20
+							}
+						l19:
+							t28 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+							if t28 != i32(69) {
+								goto l0
+							}
+							t29 := int32(m.memory[uint64(uint32(i32(0)))+1780])
+							t30 := int32(m.memory[uint64(uint32(i32(0)))+1781])
+							if t29<<8&i32(16128)|t30 != 0 {
+								goto l14
+							}
+							{
+								t31 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+								v3 = t31
+								switch v3 + i32(-6) {
+								default:
+									goto l14
+								case 0, 11:
+									if v3 != i32(17) {
+										goto l14
+									}
+									t32 := int32(load16(m.memory, uint64(uint32(i32(0)))+1796))
+									v3 = t32
+									if (v3<<8|int32(uint32(v3)>>8))&i32(0xffff) != i32(4791) {
+										goto l14
+									}
+								}
+							}
+						}
+					l16:
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(2)))
+						t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+						store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t33))
+						goto l0
 					}
+				l15:
+					{
+						t34 := int32(load32(m.memory, uint64(uint32(v3))+16))
+						t35 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
+						t36 := int32(load16(m.memory, uint32(v3+i32(20))))
+						t37 := int32(load16(m.memory, uint64(uint32(i32(0)))+1764))
+						if t34^t35|(t36^t37) != 0 {
+							goto l22
+						}
+						{
+							v2 = v5 & i32(0xffff)
+							if v2 == i32(34997) {
+								t257 := int32(load32(m.memory, uint32(v3)))
+								m.fn13(t257)
+								v5 = i32(0)
+								t258 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+								v2 = t258
+								if v2 != i32(1) {
+									goto l20
+								}
+								t259 := int32(load32(m.memory, uint64(uint32(v4))+28))
+								v0 = v0 - t259
+								var p260 int32
+								if uint32(v0) > uint32(i32(60)) {
+									p260 = 1
+								}
+								v2 = p260
+								t261 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+								v7 = t261
+								{
+									t262 := int64(load64(m.memory, uint32(v4+i32(88))))
+									v18 = t262
+									if v18 == 0 {
+										goto l74
+									}
+									v5 = i32(0)
+									t263 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v6 = t263
+									if v6 == 0 {
+										goto l74
+									}
+									t264 := int32(load32(m.memory, uint32(v6+v7*i32(448)+i32(108))))
+									v5 = t264
+								}
+							l74:
+								p265 := i32(60)
+								if v2 != 0 {
+									p265 = v0
+								}
+								v0 = p265
+								{
+									t266 := int32(m.memory[uint32(v3+i32(29))])
+									t267 := v4
+									v2 = t266 & i32(31)
+									t268 := int64(load64(m.memory, uint32(t267+v2*i32(56)+i32(192))))
+									v20 = t268
+									if v20 == 0 {
+										goto l75
+									}
+									t269 := int32(m.memory[uint64(uint32(v4))+24])
+									if t269&i32(128) == 0 {
+										goto l75
+									}
+									v21 = int64(uint32(v0))
+									t270 := int64(load64(m.memory, uint64(uint32(v3))+512))
+									t271 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(176))))
+									t272 := v21 - int64(uint32(v5)) + t270
+									v22 = t271
+									t273 := int64(load64(m.memory, uint32(v4)))
+									t274 := v22
+									v23 = t273
+									t275 := int64(load64(m.memory, uint64(uint32(v4))+8))
+									t276 := v23
+									v24 = t275 - v18
+									p277 := i64(0)
+									if uint64(v23) > uint64(v24) {
+										p277 = int64(uint64((t276-v24)*v20) >> 16)
+									}
+									v23 = p277
+									p278 := v23
+									if uint64(v23) > uint64(v22) {
+										p278 = t274
+									}
+									p279 := v23
+									if v22 != i64(0) {
+										p279 = p278
+									}
+									if uint64(t272) <= uint64(p279) {
+										goto l75
+									}
+									t280 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v6 = t280
+									if v6 == 0 {
+										goto l14
+									}
+									t281 := v4 + i32(88)
+									v18 = v18 + v21
+									store64(m.memory, uint32(t281), uint64(v18))
+									t282 := v6 + v7*i32(448) + i32(108)
+									v5 = v5 + v0
+									store32(m.memory, uint32(t282), uint32(v5))
+								}
+							l75:
+								t283 := int64(load64(m.memory, uint64(uint32(v3))+512))
+								t284 := v3
+								v23 = int64(uint32(v0))
+								v22 = t283 + v23
+								store64(m.memory, uint64(uint32(t284))+512, uint64(v22))
+								{
+									t285 := int64(load32(m.memory, uint32(v3+i32(560))))
+									if uint64(v22) <= uint64(t285) {
+										goto l76
+									}
+									store32(m.memory, uint64(uint32(v3))+560, uint32(v22))
+								}
+							l76:
+								t286 := int64(load64(m.memory, uint64(uint32(v4))+8))
+								t287 := v4
+								v23 = t286 + v23
+								store64(m.memory, uint64(uint32(t287))+8, uint64(v23))
+								t288 := int32(m.memory[uint64(uint32(v4))+24])
+								if t288&i32(128) == 0 {
+									goto l14
+								}
+								t289 := int32(m.memory[uint32(v3+i32(572))])
+								if t289 != 0 {
+									goto l14
+								}
+								if v5 != 0 {
+									goto l77
+								}
+								{
+									{
+										if v20 != i64(0) {
+											goto l78
+										}
+										t290 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(176))))
+										v23 = t290
+										goto l79
+									}
+								l78:
+									t291 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(176))))
+									v24 = t291
+									t292 := int64(load64(m.memory, uint32(v4)))
+									t293 := v24
+									v21 = t292
+									t294 := v21
+									v23 = v23 - v18
+									p295 := i64(0)
+									if uint64(v21) > uint64(v23) {
+										p295 = int64(uint64((t294-v23)*v20) >> 16)
+									}
+									v23 = p295
+									p296 := v23
+									if uint64(v23) > uint64(v24) {
+										p296 = t293
+									}
+									p297 := v23
+									if v24 != i64(0) {
+										p297 = p296
+									}
+									v23 = p297
+								}
+							l79:
+								if uint64(v22) < uint64(v23) {
+									goto l14
+								}
+							l77:
+								t298 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+								store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t298|i32(1)))
+								goto l14
+							}
+							if v2 != i32(2048) {
+								m.fn14(v4, v3, v0, i32(1))
+								goto l14
+							}
+							v2 = i32(3)
+							t38 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+							if t38 != i32(69) {
+								goto l25
+							}
+							t39 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+							v8 = t39
+							v5 = i32(0)
+							v7 = i32(0)
+							v6 = i32(0)
+							{
+								t40 := int32(m.memory[uint64(uint32(i32(0)))+1780])
+								t41 := int32(m.memory[uint64(uint32(i32(0)))+1781])
+								if t40<<8&i32(16128)|t41 != 0 {
+									goto l26
+								}
+								v5 = i32(0)
+								v7 = i32(0)
+								v6 = i32(0)
+								switch v8 + i32(-6) {
+								default:
+									goto l26
+								case 0, 11:
+									v5 = i32(0)
+									t42 := int32(load16(m.memory, uint64(uint32(i32(0)))+1796))
+									v2 = t42
+									v2 = v2<<8 | int32(uint32(v2)>>8)
+									t43 := int32(load16(m.memory, uint64(uint32(i32(0)))+1794))
+									v7 = t43
+									v6 = v7<<8 | int32(uint32(v7)>>8)
+									if v8 == i32(17) {
+										goto l28
+									}
+									v7 = v2
+									goto l26
+								l28:
+									v7 = i32(4791)
+									if v2&i32(0xffff) == i32(4791) {
+										goto l29
+									}
+									v7 = v2
+									goto l26
+								l29:
+									t44 := int32(m.memory[uint64(uint32(i32(0)))+1802])
+									v2 = t44
+									var p45 int32
+									if v2 != i32(129) {
+										p45 = 1
+									}
+									var p46 int32
+									if v2&i32(31) != i32(17) {
+										p46 = 1
+									}
+									v5 = p45 & p46
+								}
+							}
+						l26:
+							v2 = i32(2)
+							t47 := int32(m.memory[uint64(uint32(i32(0)))+1782])
+							if uint32(t47) < uint32(i32(2)) {
+								goto l25
+							}
+							{
+								t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1790))
+								v2 = t48
+								v2 = v2<<24 | v2<<8&i32(0xff0000) | (int32(uint32(v2)>>8)&i32(0xff00) | int32(uint32(v2)>>24))
+								if v2&i32(-0x1000000) != i32(0xa000000) {
+									goto l30
+								}
+								t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
+								v9 = v2&i32(0xffffff) + i32(-1)
+								if uint32(t49) <= uint32(v9) {
+									goto l30
+								}
+								t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
+								v10 = t50
+								if v10 == 0 {
+									goto l30
+								}
+								t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
+								t52 := int32(load32(m.memory, uint32(v3)))
+								v11 = t52
+								if uint32(t51) <= uint32(v11) {
+									goto l30
+								}
+								t53 := int32(load32(m.memory, uint64(uint32(i32(0)))+1548))
+								v12 = t53
+								t54 := int32(load32(m.memory, uint64(uint32(v10+v9<<4))+4))
+								t55 := v12
+								v13 = t54
+								if uint32(t55) <= uint32(v13) {
+									goto l30
+								}
+								t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+								v14 = t56
+								if v14 == 0 {
+									goto l30
+								}
+								t57 := int32(load32(m.memory, uint64(uint32(v4))+28))
+								v15 = t57
+								t58 := int32(load32(m.memory, uint64(uint32(i32(0)))+1786))
+								v16 = t58
+								v17 = v16<<24 | v16<<8&i32(0xff0000) | (int32(uint32(v16)>>8)&i32(0xff00) | int32(uint32(v16)>>24))
+								t59 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+								v16 = t59
+								{
+									v12 = v14 + v12*v11<<3 + v13<<3
+									t60 := int32(load32(m.memory, uint64(uint32(v12))+4))
+									v14 = t60
+									switch v14 + i32(1) {
+									case 1:
+										goto l30
+									case 2:
+										t61 := int32(load32(m.memory, uint32(v12)))
+										v9 = t61
+										goto l34
+									case 0:
+										t62 := int32(load32(m.memory, uint64(uint32(v10+v9<<4))+8))
+										v9 = t62
+										goto l34
+									default:
+										{
+											{
+												t63 := int32(load32(m.memory, uint64(uint32(v4))+124))
+												if t63 != 0 {
+													goto l35
+												}
+												t64 := int32(load32(m.memory, uint64(uint32(v4))+104))
+												v9 = t64 ^ v17
+												v9 = (int32(uint32(v9)>>16)^v9)*i32(-2048144789) ^ v2
+												v9 = (int32(uint32(v9)>>13)^v9)*i32(-1028477387) ^ (v6<<16 | v7&i32(0xffff))
+												v9 = (int32(uint32(v9)>>16) ^ v9) * i32(-2048144789)
+												v9 = (v9 ^ v8 ^ int32(uint32(v9)>>13)) * i32(-1028477387)
+												t65 := int32(uint32(int32(uint32(v9)>>16)^v9) % uint32(v14))
+												v9 = t65
+												goto l36
+											}
+										l35:
+											m.memory[uint64(uint32(v1))+14] = byte(v5)
+											m.memory[uint64(uint32(v1))+13] = byte(v16)
+											m.memory[uint64(uint32(v1))+12] = byte(v8)
+											store16(m.memory, uint64(uint32(v1))+10, uint16(v7))
+											store16(m.memory, uint64(uint32(v1))+8, uint16(v6))
+											store32(m.memory, uint64(uint32(v1))+4, uint32(v2))
+											store32(m.memory, uint32(v1), uint32(v17))
+											t66 := int32(load32(m.memory, uint32(v12)))
+											t67 := m.fn12(v4, v11, v13, t66, v14, v1)
+											v9 = t67
+										}
+									l36:
+										t68 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
+										t69 := int32(load32(m.memory, uint32(v12)))
+										v9 = t69 + v9
+										if uint32(t68) <= uint32(v9) {
+											goto l30
+										}
+										t70 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+										v10 = t70
+										if v10 == 0 {
+											goto l30
+										}
+										t71 := int32(load32(m.memory, uint32(v10+v9<<3)))
+										v9 = t71
+									}
+								}
+							l34:
+								if v9 == i32(-1) {
+									goto l30
+								}
+								t72 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+								if uint32(t72) <= uint32(v9) {
+									goto l30
+								}
+								t73 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+								v11 = t73
+								if v11 != 0 {
+									v10 = v0 - v15
+									var p74 int32
+									if uint32(v10) > uint32(i32(60)) {
+										p74 = 1
+									}
+									v12 = p74
+									t75 := v3
+									v0 = int32(uint32(v16)>>5) & i32(7)
+									v14 = t75 + v0<<6
+									v13 = i32(0)
+									t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+									v15 = t76
+									{
+										t77 := int64(load64(m.memory, uint32(v4+i32(88))))
+										v18 = t77
+										if v18 == 0 {
+											goto l39
+										}
+										v13 = i32(0)
+										t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v19 = t78
+										if v19 == 0 {
+											goto l39
+										}
+										t79 := int32(load32(m.memory, uint32(v19+v15*i32(448)+v0<<2+i32(80))))
+										v13 = t79
+									}
+								l39:
+									p80 := i32(60)
+									if v12 != 0 {
+										p80 = v10
+									}
+									v12 = p80
+									v10 = v14 + i32(64)
+									{
+										{
+											t81 := int32(m.memory[uint32(v3+i32(29))])
+											t82 := v4
+											v19 = t81 & i32(31)
+											t83 := int64(load64(m.memory, uint32(t82+v19*i32(56)+i32(192))))
+											v20 = t83
+											if v20 == 0 {
+												goto l40
+											}
+											t84 := int32(load32(m.memory, uint64(uint32(v4))+24))
+											v14 = t84
+											if i32_shr_u(v14, v0)&i32(1) == 0 {
+												goto l40
+											}
+											v21 = int64(uint32(v12))
+											t85 := int64(load64(m.memory, uint32(v10)))
+											t86 := int64(load64(m.memory, uint32(v4+v19*i32(56)+i32(176))))
+											t87 := v21 - int64(uint32(v13)) + t85
+											v22 = t86
+											t88 := int64(load64(m.memory, uint32(v4)))
+											t89 := v22
+											v23 = t88
+											t90 := int64(load64(m.memory, uint64(uint32(v4))+8))
+											t91 := v23
+											v24 = t90 - v18
+											p92 := i64(0)
+											if uint64(v23) > uint64(v24) {
+												p92 = int64(uint64((t91-v24)*v20) >> 16)
+											}
+											v23 = p92
+											p93 := v23
+											if uint64(v23) > uint64(v22) {
+												p93 = t89
+											}
+											p94 := v23
+											if v22 != i64(0) {
+												p94 = p93
+											}
+											if uint64(t87) <= uint64(p94) {
+												goto l40
+											}
+											t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+											v25 = t95
+											if v25 == 0 {
+												goto l41
+											}
+											t96 := v4 + i32(88)
+											v18 = v18 + v21
+											store64(m.memory, uint32(t96), uint64(v18))
+											t97 := v25 + v15*i32(448) + v0<<2 + i32(80)
+											v13 = v13 + v12
+											store32(m.memory, uint32(t97), uint32(v13))
+										}
+									l40:
+										t98 := int64(load64(m.memory, uint32(v10)))
+										t99 := v10
+										v23 = int64(uint32(v12))
+										v22 = t98 + v23
+										store64(m.memory, uint32(t99), uint64(v22))
+										{
+											t100 := v22
+											v10 = v3 + v0<<6 + i32(112)
+											t101 := int64(load32(m.memory, uint32(v10)))
+											if uint64(t100) <= uint64(t101) {
+												goto l42
+											}
+											store32(m.memory, uint32(v10), uint32(v22))
+										}
+									l42:
+										t102 := int64(load64(m.memory, uint64(uint32(v4))+8))
+										t103 := v4
+										v23 = t102 + v23
+										store64(m.memory, uint64(uint32(t103))+8, uint64(v23))
+										t104 := int32(load32(m.memory, uint64(uint32(v4))+24))
+										v14 = t104
+										if i32_shr_u(v14, v0)&i32(1) == 0 {
+											goto l41
+										}
+										t105 := int32(m.memory[uint32(v3+v0<<6+i32(124))])
+										if t105 != 0 {
+											goto l41
+										}
+										if v13 != 0 {
+											goto l43
+										}
+										{
+											{
+												if v20 != i64(0) {
+													goto l44
+												}
+												t106 := int64(load64(m.memory, uint32(v4+v19*i32(56)+i32(176))))
+												v23 = t106
+												goto l45
+											}
+										l44:
+											t107 := int64(load64(m.memory, uint32(v4+v19*i32(56)+i32(176))))
+											v24 = t107
+											t108 := int64(load64(m.memory, uint32(v4)))
+											t109 := v24
+											v21 = t108
+											t110 := v21
+											v23 = v23 - v18
+											p111 := i64(0)
+											if uint64(v21) > uint64(v23) {
+												p111 = int64(uint64((t110-v23)*v20) >> 16)
+											}
+											v23 = p111
+											p112 := v23
+											if uint64(v23) > uint64(v24) {
+												p112 = t109
+											}
+											p113 := v23
+											if v24 != i64(0) {
+												p113 = p112
+											}
+											v23 = p113
+										}
+									l45:
+										if uint64(v22) < uint64(v23) {
+											goto l41
+										}
+									l43:
+										t114 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t114|i32(1)))
+									}
+								l41:
+									{
+										t115 := int32(load32(m.memory, uint64(uint32(v4))+48))
+										if t115 == 0 {
+											goto l46
+										}
+										if v5 == 0 {
+											goto l46
+										}
+										if i32_shr_u(v14, v0)&i32(1) == 0 {
+											goto l46
+										}
+										t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v5 = t116
+										if v5 == 0 {
+											goto l46
+										}
+										v10 = int32(uint32(v17) >> 24)
+										t117 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
+										t118 := int32(uint32(v17)>>16) & i32(255)
+										v13 = t117
+										v10 = t118 ^ v13
+										t119 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
+										t120 := int32(uint32(v17)>>8) & i32(255)
+										v14 = t119
+										v10 = t120 ^ (v14 ^ int32(uint32(v13)>>8))
+										t121 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
+										t122 := v17 & i32(255)
+										v13 = t121
+										v10 = t122 ^ (v13^int32(uint32(v14)>>8))&i32(0xffff)
+										t123 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
+										t124 := int32(uint32((v13^v6)&i32(0xff00)) >> 8)
+										v13 = t123
+										v10 = t124 ^ v13
+										t125 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
+										t126 := int32(uint32(v13)>>8) ^ v6&i32(255)
+										v10 = t125
+										v6 = t126 ^ v10
+										t127 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t128 := int32(uint32(v2) >> 24)
+										v13 = t127
+										v6 = t128 ^ (v13 ^ int32(uint32(v10)>>8))
+										t129 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t130 := int32(uint32(v2)>>16) & i32(255)
+										v10 = t129
+										v6 = t130 ^ (v10 ^ int32(uint32(v13)>>8))
+										t131 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t132 := int32(uint32(v2)>>8) & i32(255)
+										v13 = t131
+										v6 = t132 ^ (v13 ^ int32(uint32(v10)>>8))
+										t133 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t134 := v2 & i32(255)
+										v6 = t133
+										v2 = t134 ^ (v6^int32(uint32(v13)>>8))&i32(0xffff)
+										t135 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										t136 := int32(uint32((v6^v7)&i32(0xff00)) >> 8)
+										v6 = t135
+										v2 = t136 ^ v6
+										t137 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										t138 := int32(uint32(v6)>>8) ^ v7&i32(255)
+										v7 = t137
+										v2 = t138 ^ v7
+										t139 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										v6 = t139
+										v2 = v6 ^ int32(uint32(v7)>>8) ^ v8
+										t140 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+										v10 = t140
+										t141 := int32(load32(m.memory, uint32(v3)))
+										t142 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										t143 := v10
+										v6 = t141<<16 | (t142 ^ int32(uint32(v6)>>8))
+										t144 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+										t145 := t143 + v6*i32(48)
+										v14 = t144
+										p146 := i32(0)
+										if uint32(v14) > uint32(v6) {
+											p146 = t145
+										}
+										v2 = p146
+										if v2 == 0 {
+											goto l46
+										}
+										t147 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+										t148 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+										t149 := v5
+										v7 = t148
+										t150 := int32(load32(m.memory, uint64(uint32(t149+v7*i32(448)))+180))
+										t151 := int32(load32(m.memory, uint64(uint32(v3))+4))
+										v8 = t150 + (v9 - t151)
+										t152 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+										p153 := i32(0)
+										if uint32(t152) > uint32(v8) {
+											p153 = t147 + v8<<3
+										}
+										v8 = p153
+										if v8 == 0 {
+											goto l46
+										}
+										v17 = v11 + v9*i32(576)
+										v15 = v17 + v0<<6
+										v19 = v15 + i32(125)
+										t154 := int32(m.memory[uint32(v19)])
+										v13 = t154
+										t155 := int64(load64(m.memory, uint32(v15+i32(72))))
+										v20 = t155
+										t156 := v4
+										v25 = v17 + i32(29)
+										t157 := int32(m.memory[uint32(v25)])
+										t158 := int64(load64(m.memory, uint32(t156+t157&i32(31)*i32(56)+i32(200))))
+										v24 = t158
+										v17 = i32(0)
+										{
+											t159 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+											v22 = t159
+											t160 := v22
+											v15 = v5 + v7*i32(448)
+											t161 := int64(load64(m.memory, uint64(uint32(v15))+160))
+											v23 = t161
+											v21 = t160 - v23
+											t162 := int64(load64(m.memory, uint64(uint32(v4))+64))
+											t163 := v21
+											v18 = t162
+											if uint64(t163) < uint64(v18) {
+												goto l47
+											}
+											v15 = v15 + i32(160)
+											{
+												if uint64(v21-v18) >= uint64(v18) {
+													goto l48
+												}
+												t164 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(448)))+172))
+												v17 = t164
+											}
+										l48:
+											store64(m.memory, uint32(v15), uint64(v22))
+											v15 = v5 + v7*i32(448)
+											store32(m.memory, uint64(uint32(v15))+172, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v15))+176, uint32(v17))
+											v23 = v22
+										}
+									l47:
+										{
+											t165 := int64(load64(m.memory, uint32(v8)))
+											if uint64(t165) > uint64(v23) {
+												goto l49
+											}
+											v17 = v5 + v7*i32(448)
+											t166 := int32(load32(m.memory, uint64(uint32(v17))+172))
+											store32(m.memory, uint64(uint32(v17))+172, uint32(t166+i32(1)))
+										}
+									l49:
+										store64(m.memory, uint32(v8), uint64(v22+i64(1)))
+										t167 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+										t168 := v2
+										v22 = t167
+										store64(m.memory, uint32(t168), uint64(v22))
+										store32(m.memory, uint64(uint32(v2))+24, uint32(v7))
+										t169 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
+										store32(m.memory, uint64(uint32(v2))+40, uint32(t169))
+										t170 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
+										store16(m.memory, uint32(v2+i32(44)), uint16(t170))
+										{
+											{
+												t171 := int32(load32(m.memory, uint64(uint32(v2))+20))
+												v17 = t171
+												if v17 == 0 {
+													goto l50
+												}
+												v8 = v6 + i32(1)
+												goto l51
+											}
+										l50:
+											v8 = v5 + v9*i32(448)
+											v15 = v8 + i32(196)
+											{
+												t172 := int32(load32(m.memory, uint64(uint32(v8))+196))
+												v8 = t172
+												if v8 == 0 {
+													goto l52
+												}
+												t173 := v14
+												v26 = v8 + i32(-1)
+												if uint32(t173) > uint32(v26) {
+													goto l53
+												}
+											}
+										l52:
+											store32(m.memory, uint64(uint32(v2))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v2))+28, uint32(v9))
+											store32(m.memory, uint64(uint32(v2))+32, uint32(v8))
+											goto l54
+										l53:
+											store32(m.memory, uint64(uint32(v2))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v2))+28, uint32(v9))
+											store32(m.memory, uint64(uint32(v2))+32, uint32(v8))
+											if v10 == 0 {
+												goto l54
+											}
+											store32(m.memory, uint64(uint32(v10+v26*i32(48)))+36, uint32(v6+i32(1)))
+										l54:
+											t174 := v15
+											v8 = v6 + i32(1)
+											store32(m.memory, uint32(t174), uint32(v8))
+											v14 = v5 + v9*i32(448)
+											t175 := int32(load32(m.memory, uint64(uint32(v14))+192))
+											store32(m.memory, uint64(uint32(v14))+192, uint32(t175+i32(1)))
+										}
+									l51:
+										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
+										store32(m.memory, uint64(uint32(v2))+20, uint32(v17+i32(1)))
+										if v10 == 0 {
+											goto l46
+										}
+										{
+											{
+												var p176 int32
+												if uint64(v20) >= uint64(v24) {
+													p176 = 1
+												}
+												p177 := v13
+												if v13 == i32(2) {
+													p177 = p176 << 1
+												}
+												if p177 == i32(2) {
+													goto l55
+												}
+												{
+													v2 = v5 + v7*i32(448)
+													t178 := int32(load32(m.memory, uint64(uint32(v2))+144))
+													if t178 == v9 {
+														goto l56
+													}
+													store32(m.memory, uint32(v2+i32(144)), uint32(v9))
+													t179 := int64(load64(m.memory, uint64(uint32(v2))+128))
+													store64(m.memory, uint64(uint32(v2))+136, uint64(t179))
+												}
+											l56:
+												store64(m.memory, uint64(uint32(v2))+128, uint64(v22))
+												{
+													t180 := int32(load32(m.memory, uint32(v2+i32(172))))
+													v7 = t180
+													t181 := int32(load32(m.memory, uint32(v2+i32(176))))
+													t182 := v7
+													v2 = t181
+													p183 := v2
+													if uint32(v7) > uint32(v2) {
+														p183 = t182
+													}
+													v2 = p183
+													t184 := v2
+													v6 = v5 + v9*i32(448)
+													t185 := int32(load32(m.memory, uint64(uint32(v6))+168))
+													v7 = t185
+													if uint32(t184) >= uint32(v7) {
+														goto l57
+													}
+													t186 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(448)))+152))
+													t187 := int64(load64(m.memory, uint64(uint32(v4))+64))
+													if uint64(v22-t186) < uint64(t187) {
+														goto l58
+													}
+												}
+											l57:
+												store32(m.memory, uint32(v6+i32(168)), uint32(v2))
+												store64(m.memory, uint64(uint32(v5+v9*i32(448)))+152, uint64(v22))
+												v7 = v2
+											l58:
+												v18 = v20 + int64(uint32(v12))
+												{
+													t188 := int64(load64(m.memory, uint64(uint32(v4))+56))
+													v23 = t188
+													if v23 != i64(0) {
+														goto l59
+													}
+													p189 := i32(1)
+													if v7 != 0 {
+														p189 = v7
+													}
+													v20 = int64(uint32(p189))
+													t190 := int32(m.memory[uint32(v25)])
+													v2 = v4 + t190&i32(31)*i32(56) + i32(200)
+													{
+														{
+															t191 := int32(m.memory[uint32(v3+i32(29))])
+															t192 := v4
+															v3 = t191 & i32(31)
+															t193 := int64(load64(m.memory, uint32(t192+v3*i32(56)+i32(192))))
+															v21 = t193
+															if v21 != i64(0) {
+																goto l60
+															}
+															t194 := int64(load64(m.memory, uint32(v4+v3*i32(56)+i32(176))))
+															v21 = t194
+															goto l61
+														}
+													l60:
+														t195 := int64(load64(m.memory, uint32(v4+v3*i32(56)+i32(176))))
+														v23 = t195
+														t196 := int64(load64(m.memory, uint32(v4)))
+														t197 := v23
+														v27 = t196
+														t198 := int64(load64(m.memory, uint64(uint32(v4))+8))
+														t199 := int64(load64(m.memory, uint32(v4+i32(88))))
+														t200 := v27
+														v28 = t198 - t199
+														p201 := i64(0)
+														if uint64(v27) > uint64(v28) {
+															p201 = int64(uint64((t200-v28)*v21) >> 16)
+														}
+														v21 = p201
+														p202 := v21
+														if uint64(v21) > uint64(v23) {
+															p202 = t197
+														}
+														p203 := v21
+														if v23 != i64(0) {
+															p203 = p202
+														}
+														v21 = p203
+													}
+												l61:
+													t204 := int64(load64(m.memory, uint32(v2)))
+													v23 = t204
+													t205 := int64(uint64(v21) / uint64(v20))
+													v21 = t205
+													t206 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(448)))+184))
+													t207 := v21
+													v20 = t206 * (v20 + i64(-1))
+													if uint64(t207) <= uint64(v20) {
+														goto l59
+													}
+													t208 := v23
+													v20 = v21 - v20
+													p209 := v20
+													if uint64(v20) < uint64(v23) {
+														p209 = t208
+													}
+													v23 = p209
+												}
+											l59:
+												{
+													if uint64(v18) < uint64(v23) {
+														var p213 int32
+														if uint64(v18) >= uint64(v24) {
+															p213 = 1
+														}
+														v3 = p213
+														goto l63
+													}
+													v3 = i32(2)
+													t210 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t210|i32(2)))
+													v2 = v5 + v9*i32(448)
+													t211 := int32(load32(m.memory, uint64(uint32(v2))+196))
+													store32(m.memory, uint64(uint32(v2))+200, uint32(t211))
+													store64(m.memory, uint32(v2+v0<<3+i32(232)), uint64(v22))
+													t212 := int64(load64(m.memory, uint64(uint32(v2))+208))
+													store64(m.memory, uint64(uint32(v2))+208, uint64(t212+i64(1)))
+													goto l63
+												}
+											}
+										l55:
+											v3 = v5 + v7*i32(448)
+											t214 := int64(load64(m.memory, uint64(uint32(v3))+128))
+											v23 = t214
+											{
+												t215 := int32(load32(m.memory, uint64(uint32(v3))+144))
+												if t215 != v9 {
+													goto l64
+												}
+												{
+													t216 := int32(load32(m.memory, uint64(uint32(v4))+84))
+													switch t216 {
+													default:
+														goto l64
+													case 0:
+														t217 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(448)))+148))
+														if t217 == 0 {
+															goto l64
+														}
+														fallthrough
+													case 2:
+														t218 := int64(load64(m.memory, uint64(uint32(v5+v7*i32(448)))+136))
+														v23 = t218
+													}
+												}
+											}
+										l64:
+											v3 = i32(2)
+											if v23 == 0 {
+												goto l63
+											}
+											{
+												t219 := int32(load32(m.memory, uint64(uint32(v4))+80))
+												p220 := i32(1608)
+												if t219 != 0 {
+													p220 = v5 + v9*i32(448) + v0<<3 + i32(232)
+												}
+												t221 := int64(load64(m.memory, uint32(p220)))
+												v18 = t221
+												if uint64(v18) <= uint64(v23) {
+													goto l67
+												}
+												t222 := int64(load64(m.memory, uint64(uint32(v4))+64))
+												if uint64(v18-v23) >= uint64(t222) {
+													goto l63
+												}
+											}
+										l67:
+											{
+												t223 := int64(load64(m.memory, uint64(uint32(v10+v6*i32(48)))+8))
+												v23 = t223
+												if v23 == 0 {
+													goto l68
+												}
+												t224 := int64(load64(m.memory, uint64(uint32(v4))+72))
+												if uint64(v22-v23) >= uint64(t224) {
+													goto l68
+												}
+												t225 := int32(load32(m.memory, uint64(uint32(v5+v9*i32(448)))+192))
+												t226 := int32(load32(m.memory, uint64(uint32(v10+v6*i32(48)))+16))
+												if uint32(t225<<3) <= uint32(t226*i32(9)) {
+													goto l63
+												}
+											}
+										l68:
+											store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v8+i32(-1)))
+											t227 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t227|i32(4)))
+										}
+									l63:
+										m.memory[uint32(v19)] = byte(v3)
+									}
+								l46:
+									{
+										t228 := int32(load32(m.memory, uint64(uint32(v4))+120))
+										if t228 == 0 {
+											goto l69
+										}
+										t229 := int32(load32(m.memory, uint64(uint32(v4))+36))
+										if i32_shr_u(t229, v0)&i32(1) == 0 {
+											goto l69
+										}
+										v3 = v16 & i32(3)
+										if v3 == 0 {
+											goto l69
+										}
+										v2 = v11 + v9*i32(576)
+										v5 = v2 + v0<<6
+										t230 := int32(m.memory[uint32(v5+i32(125))])
+										if t230 == i32(2) {
+											goto l69
+										}
+										t231 := int64(load64(m.memory, uint32(v5+i32(72))))
+										v22 = t231 + int64(uint32(v12))
+										t232 := int32(m.memory[uint32(v2+i32(29))])
+										v2 = t232 & i32(31)
+										{
+											{
+												t233 := int32(load32(m.memory, uint64(uint32(v4))+32))
+												if t233 != i32(2) {
+													goto l70
+												}
+												t234 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(168))))
+												var p235 int32
+												if uint64(t234) < uint64(v22) {
+													p235 = 1
+												}
+												v2 = p235
+												goto l71
+											}
+										l70:
+											t236 := v22
+											v2 = v4 + v2*i32(56)
+											t237 := int64(load64(m.memory, uint32(v2+i32(160))))
+											v23 = t237
+											if uint64(t236) <= uint64(v23) {
+												goto l69
+											}
+											t238 := int64(load64(m.memory, uint32(v2+i32(168))))
+											v18 = t238
+											if uint64(v18) < uint64(v22) {
+												goto l72
+											}
+											v2 = v11 + v9*i32(576)
+											t239 := int64(load64(m.memory, uint64(uint32(v2))+56))
+											t240 := v2
+											v20 = t239
+											store64(m.memory, uint64(uint32(t240))+56, uint64(v20+i64(1)))
+											t241 := int64(load64(m.memory, uint64(uint32(v4))+40))
+											t242 := int64(uint64(t241*(v22-v23)) / uint64(v18-v23))
+											t243 := int64(load64(m.memory, uint32(v4+i32(96))))
+											v22 = int64(uint32(v9))<<40 + v20*i64(-0x61c8864680b583eb) + t243 + i64(-0x61c8864680b583eb)
+											v22 = (int64(uint64(v22)>>30) ^ v22) * i64(-4658895280553007687)
+											v22 = (int64(uint64(v22)>>27) ^ v22) * i64(-0x6b2fb644ecceee15)
+											var p244 int32
+											if uint64(t242) > uint64(int64(uint64(v22)>>63)^int64(uint64(v22)>>32)) {
+												p244 = 1
+											}
+											v2 = p244
+										}
+									l71:
+										if v2 == 0 {
+											goto l69
+										}
+										if v3 != i32(3) {
+											goto l73
+										}
+										goto l69
+									l72:
+										if v3 == i32(3) {
+											goto l69
+										}
+									l73:
+										t245 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+										v3 = t245
+										v3 = v3<<8 | int32(uint32(v3)>>8)
+										v2 = v3 | i32(3)
+										m.memory[uint64(uint32(i32(0)))+1775] = byte(v2)
+										t246 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+										t247 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+										v3 = v2&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t246<<8 | t247 ^ i32(0xffff))
+										v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
+										v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
+										store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+										v3 = v11 + v9*i32(576)
+										t248 := int64(load64(m.memory, uint64(uint32(v3))+48))
+										store64(m.memory, uint64(uint32(v3))+48, uint64(t248+i64(1)))
+									}
+								l69:
+									t249 := int32(m.memory[uint64(uint32(i32(0)))+1782])
+									v3 = t249
+									m.memory[uint64(uint32(i32(0)))+1782] = byte(v3 + i32(-1))
+									t250 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+									v3 = v3<<8 | t250
+									t251 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+									t252 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+									v3 = (v3+i32(-256))&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t251<<8 | t252 ^ i32(0xffff))
+									v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
+									v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
+									store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
+									v3 = v11 + v9*i32(576)
+									t253 := int32(load32(m.memory, uint64(uint32(v3))+22))
+									store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t253))
+									t254 := int32(load16(m.memory, uint32(v3+i32(26))))
+									store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t254))
+									t255 := int32(load32(m.memory, uint64(uint32(v3))+16))
+									v2 = t255
+									t256 := int32(load16(m.memory, uint32(v3+i32(20))))
+									v3 = t256
+									store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+									store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v9))
+									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v0))
+									store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v3))
+									store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v2))
+									goto l0
+								}
+							}
+						l30:
+							store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(1)))
+							store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
+							if v2&i32(-65536) != i32(0xafe0000) {
+								goto l38
+							}
+							store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(6)))
+							goto l0
+						}
+					}
+				l22:
+					{
+						if v5&i32(0xffff) != i32(34998) {
+							goto l80
+						}
+						t299 := m.fn11(v3)
+						if t299 == 0 {
+							goto l14
+						}
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
+						goto l0
+					}
+				l80:
+					m.fn14(v4, v3, v0, i32(0))
+				l14:
+					t300 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					v2 = t300
+				}
+			l20:
+				if v2 == i32(5) {
+					goto l38
+				}
+				goto l0
+			l25:
+				store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v2))
+				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
+			l38:
+				t301 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+				v3 = t301
+				if v3 == 0 {
 					goto l0
 				}
-			l22:
-				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v4))
-				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
-			l35:
-				v2 = v2 + v4<<3 + i32(824)
-				t289 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t289+i64(1)))
+				t302 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+				v0 = t302
+				if uint32(v0) > uint32(i32(4)) {
+					goto l0
+				}
+				t303 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+				v3 = v3 + t303*i32(448) + v0<<3 + i32(40)
+				t304 := int64(load64(m.memory, uint32(v3)))
+				store64(m.memory, uint32(v3), uint64(t304+i64(1)))
 			}
 		}
 	}
 l0:
-	t290 := int64(load64(m.memory, uint64(uint32(i32(0)))+1688))
-	store64(m.memory, uint64(uint32(i32(0)))+1688, uint64(t290+i64(1)))
+	t305 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
+	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t305+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
 func (m *Module) fn7(v0, v1 int32) {
-	var v2, v3 int32
-	var v4 int64
-	var v5, v6, v7, v8 int32
-	var v9, v10, v11, v12 int64
-	var v13, v14, v15, v16, v17, v18 int32
+	var v2, v3, v4, v5 int32
+	var v6 int64
+	var v7, v8, v9 int32
+	var v10, v11, v12, v13 int64
+	var v14, v15, v16, v17, v18, v19, v20, v21, v22 int32
 	v2 = i32(0)
+	t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+	v3 = t0
+	t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+	v4 = t1
 	{
 		{
 			{
-				t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
-				v3 = t0
-				if v3 != i32(5) {
+				t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
+				v5 = t2
+				if v5 != i32(5) {
 					goto l0
 				}
 				{
-					t1 := int32(m.memory[uint64(uint32(v1))+28])
-					t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
-					v0 = t2 & i32(7)
-					if i32_shr_u(t1, v0)&i32(1) == 0 {
+					if v3 == 0 {
+						goto l1
+					}
+					t3 := int32(m.memory[uint64(uint32(v1))+30])
+					t4 := int32(load32(m.memory, uint64(uint32(i32(0)))+1628))
+					v0 = t4 & i32(7)
+					if i32_shr_u(t3, v0)&i32(1) == 0 {
 						goto l1
 					}
 					v2 = i32(0)
 					{
-						t3 := int64(load64(m.memory, uint32(v1+v0<<6+i32(64))))
-						v4 = t3
-						t4 := int32(load32(m.memory, uint64(uint32(v1))+928))
-						t5 := v4
-						v5 = t4
-						if uint64(t5) >= uint64(uint32(v5)) {
+						t5 := int64(load64(m.memory, uint32(v1+v0<<6+i32(64))))
+						v6 = t5
+						t6 := v6
+						v7 = v3 + v4*i32(448)
+						t7 := int32(load32(m.memory, uint64(uint32(v7))+296))
+						v8 = t7
+						if uint64(t6) >= uint64(uint32(v8)) {
 							goto l2
 						}
-						v6 = i32(2048)
-						t6 := int32(m.memory[uint64(uint32(v1))+29])
-						v2 = i32_shr_u(v5-int32(v4), t6)
+						v9 = i32(2048)
+						t8 := int32(load32(m.memory, uint64(uint32(v7))+300))
+						v2 = i32_shr_u(v8-int32(v6), t8)
 						if uint32(v2) > uint32(i32(2047)) {
 							goto l3
 						}
 					}
 				l2:
-					v6 = v2
+					v9 = v2
 				l3:
-					store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(i32(256)))
-					store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(i32(0xc28001)))
-					store16(m.memory, uint64(uint32(i32(0)))+1756, uint16(i32(46728)))
-					t7 := int32(load32(m.memory, uint64(uint32(v1))+16))
-					store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t7))
-					t8 := int32(load16(m.memory, uint32(v1+i32(20))))
-					store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(t8))
-					v2 = v1 + v0<<3
-					t9 := int32(load16(m.memory, uint32(v2+i32(968))))
-					v5 = t9
-					store16(m.memory, uint64(uint32(i32(0)))+1758, uint16(v5<<8|int32(uint32(v5)>>8)))
-					t10 := int32(load16(m.memory, uint32(v2+i32(974))))
-					v2 = t10
+					store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(i32(256)))
+					store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(i32(0xc28001)))
+					store16(m.memory, uint64(uint32(i32(0)))+1772, uint16(i32(46728)))
+					t9 := int32(load32(m.memory, uint64(uint32(v1))+16))
+					store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t9))
+					t10 := int32(load16(m.memory, uint32(v1+i32(20))))
+					store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t10))
+					v2 = v3 + v4*i32(448)
+					v1 = v2 + v0<<3
+					t11 := int32(load16(m.memory, uint32(v1+i32(344))))
+					v7 = t11
+					store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(v7<<8|int32(uint32(v7)>>8)))
+					t12 := int32(load16(m.memory, uint32(v1+i32(350))))
+					v1 = t12
+					store64(m.memory, uint64(uint32(i32(0)))+1810, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1802, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1794, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1786, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1778, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1770, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1762, uint64(i64(0)))
-					v2 = v6 + v2
-					m.memory[uint64(uint32(i32(0)))+1761] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1760] = byte(int32(uint32(v2&i32(3840)|v0<<12) >> 8))
-					store16(m.memory, uint64(uint32(i32(0)))+1802, uint16(i32(0)))
-					t11 := int64(load64(m.memory, uint64(uint32(v1))+936))
-					store64(m.memory, uint64(uint32(v1))+936, uint64(t11+i64(1)))
+					v1 = v9 + v1
+					m.memory[uint64(uint32(i32(0)))+1777] = byte(v1)
+					m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v1&i32(3840)|v0<<12) >> 8))
+					store16(m.memory, uint64(uint32(i32(0)))+1818, uint16(i32(0)))
+					t13 := int64(load64(m.memory, uint64(uint32(v2))+312))
+					store64(m.memory, uint64(uint32(v2))+312, uint64(t13+i64(1)))
 					v2 = i32(1)
 				}
 			l1:
-				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+				v1 = v4
 				goto l4
 			}
 		l0:
@@ -2452,1317 +2617,1371 @@ func (m *Module) fn7(v0, v1 int32) {
 				return
 			}
 			{
-				switch v3 + i32(-1) {
+				switch v5 + i32(-1) {
 				default:
 					goto l9
 				case 0, 1:
 					v2 = i32(0)
-					t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
-					t13 := v1
-					v6 = t12 & i32(7)
-					v7 = t13 + v6<<6 + i32(124)
-					t14 := int32(m.memory[uint32(v7)])
-					v5 = t14
+					t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1628))
+					v9 = t14 & i32(7)
 					{
 						{
-							if v3 != i32(1) {
+							t15 := int64(load64(m.memory, uint32(v0+i32(88))))
+							v6 = t15
+							if v6 == 0 {
 								goto l10
 							}
-							t15 := int32(load32(m.memory, uint32(v1+v6<<2+i32(736))))
-							v8 = t15
-							{
-								{
-									if v5&i32(255) == 0 {
-										goto l11
-									}
-									if v8 != 0 {
-										goto l12
-									}
-									t16 := int64(load64(m.memory, uint32(v1+v6<<6+i32(64))))
-									v4 = t16
-									{
-										{
-											t17 := int32(m.memory[uint32(v1+i32(30))])
-											v5 = v0 + t17&i32(31)*i32(56)
-											t18 := int64(load64(m.memory, uint32(v5+i32(184))))
-											v9 = t18
-											if v9 != i64(0) {
-												goto l13
-											}
-											t19 := int64(load64(m.memory, uint32(v5+i32(176))))
-											v10 = t19
-											goto l14
-										}
-									l13:
-										t20 := int64(load64(m.memory, uint32(v5+i32(168))))
-										v10 = t20
-										t21 := int64(load64(m.memory, uint32(v0)))
-										t22 := v10
-										v11 = t21
-										t23 := int64(load64(m.memory, uint64(uint32(v0))+8))
-										t24 := int64(load64(m.memory, uint64(uint32(v0))+88))
-										t25 := v11
-										v12 = t23 - t24
-										p26 := i64(0)
-										if uint64(v11) > uint64(v12) {
-											p26 = int64(uint64((t25-v12)*v9) >> 16)
-										}
-										v9 = p26
-										p27 := v9
-										if uint64(v9) > uint64(v10) {
-											p27 = t22
-										}
-										p28 := v9
-										if v10 != i64(0) {
-											p28 = p27
-										}
-										v10 = p28
-										t29 := int64(load64(m.memory, uint64(uint32(v0))+16))
-										v9 = v10 - t29
-										p30 := v9
-										if uint64(v9) > uint64(v10) {
-											p30 = i64(0)
-										}
-										v10 = p30
-									}
-								l14:
-									if uint64(v4) > uint64(v10) {
-										goto l12
-									}
-									goto l15
-								}
-							l11:
-								if v8 != 0 {
-									goto l12
-								}
-								t31 := int64(load64(m.memory, uint32(v1+v6<<6+i32(64))))
-								v4 = t31
-								{
-									{
-										t32 := int32(m.memory[uint32(v1+i32(30))])
-										v5 = v0 + t32&i32(31)*i32(56)
-										t33 := int64(load64(m.memory, uint32(v5+i32(184))))
-										v9 = t33
-										if v9 != i64(0) {
-											goto l16
-										}
-										t34 := int64(load64(m.memory, uint32(v5+i32(168))))
-										v10 = t34
-										goto l17
-									}
-								l16:
-									t35 := int64(load64(m.memory, uint32(v5+i32(168))))
-									v10 = t35
-									t36 := int64(load64(m.memory, uint32(v0)))
-									t37 := v10
-									v11 = t36
-									t38 := int64(load64(m.memory, uint64(uint32(v0))+8))
-									t39 := int64(load64(m.memory, uint64(uint32(v0))+88))
-									t40 := v11
-									v12 = t38 - t39
-									p41 := i64(0)
-									if uint64(v11) > uint64(v12) {
-										p41 = int64(uint64((t40-v12)*v9) >> 16)
-									}
-									v9 = p41
-									p42 := v9
-									if uint64(v9) > uint64(v10) {
-										p42 = t37
-									}
-									p43 := v9
-									if v10 != i64(0) {
-										p43 = p42
-									}
-									v10 = p43
-								}
-							l17:
-								if uint64(v4) < uint64(v10) {
-									goto l15
-								}
+							if v3 == 0 {
+								goto l10
 							}
-						l12:
-							m.memory[uint32(v7)] = byte(i32(1))
-							store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(i32(256)))
-							store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(i32(0xc28001)))
-							t44 := int32(load32(m.memory, uint64(uint32(v1))+16))
-							store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t44))
-							store32(m.memory, uint64(uint32(i32(0)))+1756, uint32(i32(16844936)))
-							t45 := int64(load64(m.memory, uint64(uint32(v1))+792))
-							store64(m.memory, uint64(uint32(v1))+792, uint64(t45+i64(1)))
-							t46 := int32(load16(m.memory, uint32(v1+i32(20))))
-							v5 = t46
-							m.memory[uint64(uint32(i32(0)))+1761] = byte(i32_shl(i32(1), v6))
-							t47 := int32(load16(m.memory, uint64(uint32(v0))+116))
-							v2 = t47
-							p48 := v2
-							if v6 != 0 {
-								p48 = i32(0)
-							}
-							v0 = p48
-							m.memory[uint64(uint32(i32(0)))+1763] = byte(v0)
-							p49 := i32(0)
-							if v6 == i32(1) {
-								p49 = v2
-							}
-							v7 = p49
-							m.memory[uint64(uint32(i32(0)))+1765] = byte(v7)
-							p50 := i32(0)
-							if v6 == i32(2) {
-								p50 = v2
-							}
-							v8 = p50
-							m.memory[uint64(uint32(i32(0)))+1767] = byte(v8)
-							p51 := i32(0)
-							if v6 == i32(3) {
-								p51 = v2
-							}
-							v13 = p51
-							m.memory[uint64(uint32(i32(0)))+1769] = byte(v13)
-							p52 := i32(0)
-							if v6 == i32(4) {
-								p52 = v2
-							}
-							v14 = p52
-							m.memory[uint64(uint32(i32(0)))+1771] = byte(v14)
-							p53 := i32(0)
-							if v6 == i32(5) {
-								p53 = v2
-							}
-							v15 = p53
-							m.memory[uint64(uint32(i32(0)))+1773] = byte(v15)
-							p54 := i32(0)
-							if v6 == i32(6) {
-								p54 = v2
-							}
-							v16 = p54
-							m.memory[uint64(uint32(i32(0)))+1775] = byte(v16)
-							store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v5))
-							m.memory[uint64(uint32(i32(0)))+1762] = byte(int32(uint32(v0) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1764] = byte(int32(uint32(v7) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1766] = byte(int32(uint32(v8) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1768] = byte(int32(uint32(v13) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1770] = byte(int32(uint32(v14) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1772] = byte(int32(uint32(v15) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1774] = byte(int32(uint32(v16) >> 8))
-							p55 := i32(0)
-							if v6 == i32(7) {
-								p55 = v2
-							}
-							v2 = p55
-							m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v2) >> 8))
-							m.memory[uint64(uint32(i32(0)))+1760] = byte(i32(0))
-							goto l18
+							t16 := int32(load32(m.memory, uint32(v3+v4*i32(448)+v9<<2+i32(80))))
+							v2 = t16
+							goto l11
 						}
 					l10:
-						if v5&i32(255) == 0 {
-							goto l15
+						if v3 == 0 {
+							goto l12
 						}
-						t56 := int32(load32(m.memory, uint32(v1+v6<<2+i32(736))))
-						if t56 != 0 {
-							goto l15
-						}
-						t57 := int64(load64(m.memory, uint32(v1+v6<<6+i32(64))))
-						v4 = t57
+					l11:
+						v8 = v1 + v9<<6 + i32(124)
+						t17 := int32(m.memory[uint32(v8)])
+						v7 = t17
 						{
 							{
-								t58 := int32(m.memory[uint32(v1+i32(30))])
-								v5 = v0 + t58&i32(31)*i32(56)
-								t59 := int64(load64(m.memory, uint32(v5+i32(184))))
-								v9 = t59
-								if v9 != i64(0) {
-									goto l19
+								if v5 != i32(1) {
+									goto l13
 								}
-								t60 := int64(load64(m.memory, uint32(v5+i32(176))))
-								v10 = t60
+								{
+									{
+										if v7&i32(255) == 0 {
+											goto l14
+										}
+										if v2 != 0 {
+											goto l15
+										}
+										t18 := int64(load64(m.memory, uint32(v1+v9<<6+i32(64))))
+										v10 = t18
+										{
+											{
+												t19 := int32(m.memory[uint32(v1+i32(29))])
+												v2 = v0 + t19&i32(31)*i32(56)
+												t20 := int64(load64(m.memory, uint32(v2+i32(192))))
+												v11 = t20
+												if v11 != i64(0) {
+													goto l16
+												}
+												t21 := int64(load64(m.memory, uint32(v2+i32(184))))
+												v6 = t21
+												goto l17
+											}
+										l16:
+											t22 := int64(load64(m.memory, uint32(v2+i32(176))))
+											v12 = t22
+											t23 := int64(load64(m.memory, uint32(v0)))
+											t24 := v12
+											v13 = t23
+											t25 := int64(load64(m.memory, uint64(uint32(v0))+8))
+											t26 := v13
+											v6 = t25 - v6
+											p27 := i64(0)
+											if uint64(v13) > uint64(v6) {
+												p27 = int64(uint64((t26-v6)*v11) >> 16)
+											}
+											v6 = p27
+											p28 := v6
+											if uint64(v6) > uint64(v12) {
+												p28 = t24
+											}
+											p29 := v6
+											if v12 != i64(0) {
+												p29 = p28
+											}
+											v6 = p29
+											t30 := int64(load64(m.memory, uint64(uint32(v0))+16))
+											v12 = v6 - t30
+											p31 := v12
+											if uint64(v12) > uint64(v6) {
+												p31 = i64(0)
+											}
+											v6 = p31
+										}
+									l17:
+										v2 = i32(0)
+										if uint64(v10) > uint64(v6) {
+											goto l15
+										}
+										goto l12
+									}
+								l14:
+									if v2 != 0 {
+										goto l15
+									}
+									t32 := int64(load64(m.memory, uint32(v1+v9<<6+i32(64))))
+									v10 = t32
+									{
+										{
+											t33 := int32(m.memory[uint32(v1+i32(29))])
+											v2 = v0 + t33&i32(31)*i32(56)
+											t34 := int64(load64(m.memory, uint32(v2+i32(192))))
+											v11 = t34
+											if v11 != i64(0) {
+												goto l18
+											}
+											t35 := int64(load64(m.memory, uint32(v2+i32(176))))
+											v6 = t35
+											goto l19
+										}
+									l18:
+										t36 := int64(load64(m.memory, uint32(v2+i32(176))))
+										v12 = t36
+										t37 := int64(load64(m.memory, uint32(v0)))
+										t38 := v12
+										v13 = t37
+										t39 := int64(load64(m.memory, uint64(uint32(v0))+8))
+										t40 := v13
+										v6 = t39 - v6
+										p41 := i64(0)
+										if uint64(v13) > uint64(v6) {
+											p41 = int64(uint64((t40-v6)*v11) >> 16)
+										}
+										v6 = p41
+										p42 := v6
+										if uint64(v6) > uint64(v12) {
+											p42 = t38
+										}
+										p43 := v6
+										if v12 != i64(0) {
+											p43 = p42
+										}
+										v6 = p43
+									}
+								l19:
+									v2 = i32(0)
+									if uint64(v10) < uint64(v6) {
+										goto l12
+									}
+								}
+							l15:
+								m.memory[uint32(v8)] = byte(i32(1))
+								v2 = v3 + v4*i32(448)
+								t44 := int64(load64(m.memory, uint64(uint32(v2))+16))
+								store64(m.memory, uint64(uint32(v2))+16, uint64(t44+i64(1)))
+								store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(i32(256)))
+								store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(i32(0xc28001)))
+								store32(m.memory, uint64(uint32(i32(0)))+1772, uint32(i32(16844936)))
+								t45 := int32(load16(m.memory, uint32(v1+i32(20))))
+								v7 = t45
+								t46 := int32(load32(m.memory, uint64(uint32(v1))+16))
+								v1 = t46
+								m.memory[uint64(uint32(i32(0)))+1777] = byte(i32_shl(i32(1), v9))
+								t47 := int32(load16(m.memory, uint64(uint32(v0))+116))
+								v2 = t47
+								p48 := v2
+								if v9 != 0 {
+									p48 = i32(0)
+								}
+								v0 = p48
+								m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
+								p49 := i32(0)
+								if v9 == i32(1) {
+									p49 = v2
+								}
+								v0 = p49
+								m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1781] = byte(v0)
+								p50 := i32(0)
+								if v9 == i32(2) {
+									p50 = v2
+								}
+								v0 = p50
+								m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1783] = byte(v0)
+								p51 := i32(0)
+								if v9 == i32(3) {
+									p51 = v2
+								}
+								v0 = p51
+								m.memory[uint64(uint32(i32(0)))+1784] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1785] = byte(v0)
+								p52 := i32(0)
+								if v9 == i32(4) {
+									p52 = v2
+								}
+								v0 = p52
+								m.memory[uint64(uint32(i32(0)))+1786] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1787] = byte(v0)
+								p53 := i32(0)
+								if v9 == i32(5) {
+									p53 = v2
+								}
+								v0 = p53
+								m.memory[uint64(uint32(i32(0)))+1788] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1789] = byte(v0)
+								p54 := i32(0)
+								if v9 == i32(6) {
+									p54 = v2
+								}
+								v0 = p54
+								m.memory[uint64(uint32(i32(0)))+1790] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1791] = byte(v0)
+								p55 := i32(0)
+								if v9 == i32(7) {
+									p55 = v2
+								}
+								v2 = p55
+								m.memory[uint64(uint32(i32(0)))+1792] = byte(int32(uint32(v2) >> 8))
+								store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v1))
+								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v7))
+								m.memory[uint64(uint32(i32(0)))+1776] = byte(i32(0))
 								goto l20
 							}
-						l19:
-							t61 := int64(load64(m.memory, uint32(v5+i32(168))))
-							v10 = t61
-							t62 := int64(load64(m.memory, uint32(v0)))
-							t63 := v10
-							v11 = t62
-							t64 := int64(load64(m.memory, uint64(uint32(v0))+8))
-							t65 := int64(load64(m.memory, uint64(uint32(v0))+88))
-							t66 := v11
-							v12 = t64 - t65
-							p67 := i64(0)
-							if uint64(v11) > uint64(v12) {
-								p67 = int64(uint64((t66-v12)*v9) >> 16)
+						l13:
+							if v7&i32(255) != 0 {
+								goto l21
 							}
-							v9 = p67
-							p68 := v9
-							if uint64(v9) > uint64(v10) {
-								p68 = t63
+							v2 = i32(0)
+							goto l12
+						l21:
+							if v2 == 0 {
+								goto l22
 							}
-							p69 := v9
-							if v10 != i64(0) {
-								p69 = p68
+							v2 = i32(0)
+							goto l12
+						l22:
+							t56 := int64(load64(m.memory, uint32(v1+v9<<6+i32(64))))
+							v10 = t56
+							{
+								{
+									t57 := int32(m.memory[uint32(v1+i32(29))])
+									v2 = v0 + t57&i32(31)*i32(56)
+									t58 := int64(load64(m.memory, uint32(v2+i32(192))))
+									v11 = t58
+									if v11 != i64(0) {
+										goto l23
+									}
+									t59 := int64(load64(m.memory, uint32(v2+i32(184))))
+									v6 = t59
+									goto l24
+								}
+							l23:
+								t60 := int64(load64(m.memory, uint32(v2+i32(176))))
+								v12 = t60
+								t61 := int64(load64(m.memory, uint32(v0)))
+								t62 := v12
+								v13 = t61
+								t63 := int64(load64(m.memory, uint64(uint32(v0))+8))
+								t64 := v13
+								v6 = t63 - v6
+								p65 := i64(0)
+								if uint64(v13) > uint64(v6) {
+									p65 = int64(uint64((t64-v6)*v11) >> 16)
+								}
+								v6 = p65
+								p66 := v6
+								if uint64(v6) > uint64(v12) {
+									p66 = t62
+								}
+								p67 := v6
+								if v12 != i64(0) {
+									p67 = p66
+								}
+								v6 = p67
+								t68 := int64(load64(m.memory, uint64(uint32(v0))+16))
+								v12 = v6 - t68
+								p69 := v12
+								if uint64(v12) > uint64(v6) {
+									p69 = i64(0)
+								}
+								v6 = p69
 							}
-							v10 = p69
-							t70 := int64(load64(m.memory, uint64(uint32(v0))+16))
-							v9 = v10 - t70
-							p71 := v9
-							if uint64(v9) > uint64(v10) {
-								p71 = i64(0)
+						l24:
+							v2 = i32(0)
+							if uint64(v10) > uint64(v6) {
+								goto l12
 							}
-							v10 = p71
+							v2 = i32(0)
+							m.memory[uint32(v8)] = byte(i32(0))
+							v0 = v3 + v4*i32(448)
+							t70 := int64(load64(m.memory, uint64(uint32(v0))+24))
+							store64(m.memory, uint64(uint32(v0))+24, uint64(t70+i64(1)))
+							store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(i32(256)))
+							store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(i32(0xc28001)))
+							store32(m.memory, uint64(uint32(i32(0)))+1772, uint32(i32(16844936)))
+							t71 := int32(load16(m.memory, uint32(v1+i32(20))))
+							v0 = t71
+							t72 := int32(load32(m.memory, uint64(uint32(v1))+16))
+							v1 = t72
+							m.memory[uint64(uint32(i32(0)))+1777] = byte(i32_shl(i32(1), v9))
+							store64(m.memory, uint64(uint32(i32(0)))+1778, uint64(i64(0)))
+							store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v1))
+							store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v0))
+							m.memory[uint64(uint32(i32(0)))+1776] = byte(i32(0))
+							m.memory[uint64(uint32(i32(0)))+1792] = byte(i32(0))
+							store32(m.memory, uint64(uint32(i32(0)))+1786, uint32(i32(0)))
+							store16(m.memory, uint64(uint32(i32(0)))+1790, uint16(i32(0)))
 						}
 					l20:
-						if uint64(v4) > uint64(v10) {
-							goto l15
-						}
-						v2 = i32(0)
-						m.memory[uint32(v7)] = byte(i32(0))
-						store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(i32(256)))
-						store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(i32(0xc28001)))
-						t72 := int32(load32(m.memory, uint64(uint32(v1))+16))
-						store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t72))
-						store32(m.memory, uint64(uint32(i32(0)))+1756, uint32(i32(16844936)))
-						t73 := int64(load64(m.memory, uint64(uint32(v1))+800))
-						store64(m.memory, uint64(uint32(v1))+800, uint64(t73+i64(1)))
-						t74 := int32(load16(m.memory, uint32(v1+i32(20))))
-						v0 = t74
-						m.memory[uint64(uint32(i32(0)))+1761] = byte(i32_shl(i32(1), v6))
-						store64(m.memory, uint64(uint32(i32(0)))+1762, uint64(i64(0)))
-						store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v0))
-						m.memory[uint64(uint32(i32(0)))+1760] = byte(i32(0))
-						m.memory[uint64(uint32(i32(0)))+1776] = byte(i32(0))
-						store32(m.memory, uint64(uint32(i32(0)))+1770, uint32(i32(0)))
-						store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(i32(0)))
+						store64(m.memory, uint64(uint32(i32(0)))+1810, uint64(i64(0)))
+						store64(m.memory, uint64(uint32(i32(0)))+1802, uint64(i64(0)))
+						store64(m.memory, uint64(uint32(i32(0)))+1794, uint64(i64(0)))
+						m.memory[uint64(uint32(i32(0)))+1793] = byte(v2)
+						store16(m.memory, uint64(uint32(i32(0)))+1818, uint16(i32(0)))
+						v2 = i32(1)
 					}
-				l18:
-					store64(m.memory, uint64(uint32(i32(0)))+1794, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1786, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1778, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1777] = byte(v2)
-					store16(m.memory, uint64(uint32(i32(0)))+1802, uint16(i32(0)))
-					v2 = i32(1)
-				l15:
-					store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+				l12:
+					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+					v1 = v4
 					goto l4
 				case 2:
-					v8 = v1 + i32(628)
-					{
-						t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
-						v14 = t75
-						if v14 != 0 {
-							t77 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-							v15 = t77
-							t78 := int32(load32(m.memory, uint32(v8)))
-							v2 = t78
-							t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-							v17 = t79
-							if v17 == 0 {
-								goto l23
-							}
-							t80 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-							v10 = t80
-							t81 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-							v18 = t81
-							v7 = i32(32)
-						l30:
-							{
+					if v3 != 0 {
+						v9 = v3 + v4*i32(448)
+						t73 := int32(load32(m.memory, uint64(uint32(v9))+200))
+						v2 = t73
+						{
+							t74 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+							v14 = t74
+							if v14 != 0 {
 								if v2 == 0 {
-									goto l22
+									goto l27
 								}
-								t82 := v15
-								v5 = v2 + i32(-1)
-								if uint32(t82) <= uint32(v5) {
-									goto l9
-								}
-								t83 := v8
-								v6 = v14 + v5*i32(48)
-								t84 := int32(load32(m.memory, uint64(uint32(v6))+32))
-								v2 = t84
-								store32(m.memory, uint32(t83), uint32(v2))
-								{
-									t85 := int32(load32(m.memory, uint64(uint32(v6))+24))
-									t86 := v18
-									v13 = t85
-									if uint32(t86) <= uint32(v13) {
-										goto l24
-									}
-									v16 = v17 + v13*i32(1088)
-									t87 := int64(load64(m.memory, uint64(uint32(v16))+32))
-									v4 = t87
-									{
-										t88 := int32(load32(m.memory, uint64(uint32(v16))+636))
-										t89 := int32(load32(m.memory, uint64(uint32(v6))+28))
-										if t88 != t89 {
-											goto l25
-										}
-										{
-											t90 := int32(load32(m.memory, uint64(uint32(v0))+84))
-											switch t90 {
-											default:
-												goto l25
-											case 0:
-												t91 := int32(m.memory[uint64(uint32(v16))+31])
-												if t91 == 0 {
-													goto l25
-												}
-												fallthrough
-											case 2:
-												t92 := int64(load64(m.memory, uint64(uint32(v16))+640))
-												v4 = t92
-											}
-										}
-									}
-								l25:
-									if v4 == 0 {
-										goto l24
-									}
-									{
-										if uint64(v10) <= uint64(v4) {
-											goto l28
-										}
-										t93 := int64(load64(m.memory, uint64(uint32(v0))+64))
-										if uint64(v10-v4) >= uint64(t93) {
-											goto l24
-										}
-									}
-								l28:
-									t94 := int64(load64(m.memory, uint64(uint32(v1))+808))
-									store64(m.memory, uint64(uint32(v1))+808, uint64(t94+i64(1)))
-									v8 = v14 + v5*i32(48)
-									store64(m.memory, uint64(uint32(v8))+8, uint64(v10))
-									t95 := int32(load32(m.memory, uint64(uint32(v1))+620))
-									t96 := v8
-									v7 = t95
-									store32(m.memory, uint64(uint32(t96))+16, uint32(v7))
-									v0 = i32(0)
-									t97 := int32(load32(m.memory, uint64(uint32(v8))+40))
-									store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t97))
-									t98 := int32(load16(m.memory, uint32(v8+i32(44))))
-									store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t98))
-									v8 = v17 + v13*i32(1088)
-									t99 := int32(load16(m.memory, uint32(v8+i32(20))))
-									v13 = t99
-									t100 := int32(load32(m.memory, uint64(uint32(v8))+16))
-									v14 = t100
-									m.memory[uint64(uint32(i32(0)))+1758] = byte(v5)
-									m.memory[uint64(uint32(i32(0)))+1761] = byte(v5)
-									store16(m.memory, uint64(uint32(i32(0)))+1756, uint16(i32(46472)))
-									store64(m.memory, uint64(uint32(i32(0)))+1768, uint64(i64(0)))
-									store64(m.memory, uint64(uint32(i32(0)))+1776, uint64(i64(0)))
-									store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
-									store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
-									t101 := int32(load32(m.memory, uint64(uint32(v1))+876))
-									v8 = t101
-									m.memory[uint64(uint32(i32(0)))+1766] = byte(int32(uint32(v8) >> 8))
-									m.memory[uint64(uint32(i32(0)))+1765] = byte(int32(uint32(v8) >> 16))
-									m.memory[uint64(uint32(i32(0)))+1764] = byte(int32(uint32(v8) >> 24))
-									p102 := i32(0xffff)
-									if uint32(v7) < uint32(i32(0xffff)) {
-										p102 = v7
-									}
-									v15 = p102
-									m.memory[uint64(uint32(i32(0)))+1763] = byte(v15)
-									m.memory[uint64(uint32(i32(0)))+1762] = byte(int32(uint32(v15) >> 8))
-									m.memory[uint64(uint32(i32(0)))+1760] = byte(int32(uint32(v5) >> 8))
-									p103 := i32(255)
-									if uint32(v7) < uint32(i32(255)) {
-										p103 = v7
-									}
-									m.memory[uint64(uint32(i32(0)))+1759] = byte(p103)
-									m.memory[uint64(uint32(i32(0)))+1767] = byte(v8)
-									store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v14))
-									store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v13))
-									store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(i32(0)))
-									store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
-									store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
-									t104 := int32(load32(m.memory, uint32(v6+i32(24))))
-									store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t104))
+								v15 = v9 + i32(200)
+								t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+								v16 = t75
+								t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+								v17 = t76
+								if v17 == 0 {
 									goto l29
 								}
-							l24:
-								v7 = v7 + i32(-1)
-								if v7 != 0 {
-									goto l30
+								v18 = v9 + i32(216)
+								v19 = v9 + i32(192)
+								t77 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+								v10 = t77
+								t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+								v20 = t78
+								v8 = i32(32)
+							l37:
+								{
+									t79 := v16
+									v7 = v2 + i32(-1)
+									if uint32(t79) <= uint32(v7) {
+										goto l28
+									}
+									t80 := v15
+									v9 = v14 + v7*i32(48)
+									t81 := int32(load32(m.memory, uint64(uint32(v9))+32))
+									v2 = t81
+									store32(m.memory, uint32(t80), uint32(v2))
+									{
+										t82 := int32(load32(m.memory, uint64(uint32(v9))+24))
+										t83 := v20
+										v21 = t82
+										if uint32(t83) <= uint32(v21) {
+											goto l30
+										}
+										v22 = v3 + v21*i32(448)
+										t84 := int64(load64(m.memory, uint64(uint32(v22))+128))
+										v6 = t84
+										{
+											t85 := int32(load32(m.memory, uint64(uint32(v22))+144))
+											t86 := int32(load32(m.memory, uint64(uint32(v9))+28))
+											if t85 != t86 {
+												goto l31
+											}
+											{
+												t87 := int32(load32(m.memory, uint64(uint32(v0))+84))
+												switch t87 {
+												default:
+													goto l31
+												case 0:
+													t88 := int32(load32(m.memory, uint64(uint32(v22))+148))
+													if t88 == 0 {
+														goto l31
+													}
+													fallthrough
+												case 2:
+													t89 := int64(load64(m.memory, uint64(uint32(v22))+136))
+													v6 = t89
+												}
+											}
+										}
+									l31:
+										if v6 == 0 {
+											goto l30
+										}
+										{
+											if uint64(v10) <= uint64(v6) {
+												goto l34
+											}
+											t90 := int64(load64(m.memory, uint64(uint32(v0))+64))
+											if uint64(v10-v6) >= uint64(t90) {
+												goto l30
+											}
+										}
+									l34:
+										t91 := int64(load64(m.memory, uint32(v18)))
+										store64(m.memory, uint32(v18), uint64(t91+i64(1)))
+										v8 = v14 + v7*i32(48)
+										store64(m.memory, uint64(uint32(v8))+8, uint64(v10))
+										t92 := int32(load32(m.memory, uint32(v19)))
+										t93 := v8
+										v2 = t92
+										store32(m.memory, uint64(uint32(t93))+16, uint32(v2))
+										t94 := int32(load32(m.memory, uint32(v1+i32(8))))
+										v0 = t94
+										v1 = i32(0)
+										t95 := int32(load16(m.memory, uint32(v8+i32(44))))
+										store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t95))
+										t96 := int32(load32(m.memory, uint64(uint32(v8))+40))
+										store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t96))
+										v8 = v17 + v21*i32(576)
+										t97 := int32(load16(m.memory, uint32(v8+i32(20))))
+										store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t97))
+										t98 := int32(load32(m.memory, uint64(uint32(v8))+16))
+										store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t98))
+										m.memory[uint64(uint32(i32(0)))+1777] = byte(v7)
+										m.memory[uint64(uint32(i32(0)))+1774] = byte(v7)
+										store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0)))
+										store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0)))
+										store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
+										store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
+										m.memory[uint64(uint32(i32(0)))+1783] = byte(v0)
+										m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v0) >> 8))
+										m.memory[uint64(uint32(i32(0)))+1781] = byte(int32(uint32(v0) >> 16))
+										m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v0) >> 24))
+										p99 := i32(0xffff)
+										if uint32(v2) < uint32(i32(0xffff)) {
+											p99 = v2
+										}
+										v0 = p99
+										m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
+										m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
+										m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v7) >> 8))
+										p100 := i32(255)
+										if uint32(v2) < uint32(i32(255)) {
+											p100 = v2
+										}
+										m.memory[uint64(uint32(i32(0)))+1775] = byte(p100)
+										store16(m.memory, uint64(uint32(i32(0)))+1772, uint16(i32(46472)))
+										store32(m.memory, uint64(uint32(i32(0)))+1816, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+										store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(i32(7)))
+										t101 := int32(load32(m.memory, uint32(v9+i32(24))))
+										store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t101))
+										t102 := int32(load32(m.memory, uint32(v15)))
+										v2 = t102
+										goto l35
+									}
+								l30:
+									v8 = v8 + i32(-1)
+									if v8 == 0 {
+										goto l36
+									}
+									if v2 == 0 {
+										goto l27
+									}
+									goto l37
 								}
-								goto l31
 							}
+							if v2 == 0 {
+								goto l27
+							}
+							goto l28
 						}
-						t76 := int32(load32(m.memory, uint32(v8)))
-						if t76 != 0 {
-							goto l9
-						}
-						goto l22
 					}
+					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
+					return
 				case 3:
-					t105 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-					t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-					v2 = t106
-					if uint32(t105) <= uint32(v2) {
+					t103 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+					t104 := int32(load32(m.memory, uint64(uint32(i32(0)))+1624))
+					v2 = t104
+					if uint32(t103) <= uint32(v2) {
 						goto l9
 					}
-					t107 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
-					v0 = t107
-					if v0 == 0 {
+					t105 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+					v1 = t105
+					if v1 == 0 {
 						goto l9
 					}
-					t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-					v8 = t108
-					t109 := v8
-					v5 = v0 + v2*i32(48)
-					t110 := int32(load32(m.memory, uint64(uint32(v5))+24))
-					v6 = t110
-					t111 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-					t112 := t109 + v6*i32(1088)
-					v13 = t111
-					p113 := i32(0)
-					if uint32(v13) > uint32(v6) {
-						p113 = t112
+					t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+					v8 = t106
+					t107 := v8
+					v0 = v1 + v2*i32(48)
+					t108 := int32(load32(m.memory, uint64(uint32(v0))+24))
+					v9 = t108
+					t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+					t110 := t107 + v9*i32(576)
+					v14 = t109
+					p111 := i32(0)
+					if uint32(v14) > uint32(v9) {
+						p111 = t110
 					}
-					v7 = p113
+					v7 = p111
 					if v7 == 0 {
 						goto l9
 					}
-					t114 := int32(load32(m.memory, uint64(uint32(v5))+28))
-					t115 := v8
-					v6 = t114
-					p116 := i32(0)
-					if uint32(v13) > uint32(v6) {
-						p116 = t115 + v6*i32(1088)
+					t112 := int32(load32(m.memory, uint64(uint32(v0))+28))
+					t113 := v8
+					v9 = t112
+					p114 := i32(0)
+					if uint32(v14) > uint32(v9) {
+						p114 = t113 + v9*i32(576)
 					}
-					v6 = p116
-					if v6 == 0 {
+					v8 = p114
+					if v8 == 0 {
 						goto l9
 					}
-					t117 := int64(load64(m.memory, uint64(uint32(v6))+808))
-					store64(m.memory, uint64(uint32(v6))+808, uint64(t117+i64(1)))
-					v3 = v0 + v2*i32(48)
-					t118 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-					store64(m.memory, uint64(uint32(v3))+8, uint64(t118))
-					t119 := int32(load32(m.memory, uint64(uint32(v6))+620))
-					t120 := v3
-					v1 = t119
-					store32(m.memory, uint64(uint32(t120))+16, uint32(v1))
-					t121 := int32(load32(m.memory, uint64(uint32(v3))+40))
-					v0 = t121
+					if v3 == 0 {
+						goto l9
+					}
+					v3 = v3 + v9*i32(448)
+					t115 := int64(load64(m.memory, uint64(uint32(v3))+216))
+					store64(m.memory, uint64(uint32(v3))+216, uint64(t115+i64(1)))
+					v1 = v1 + v2*i32(48)
+					t116 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+					store64(m.memory, uint64(uint32(v1))+8, uint64(t116))
+					t117 := int32(load32(m.memory, uint64(uint32(v3))+192))
+					t118 := v1
+					v3 = t117
+					store32(m.memory, uint64(uint32(t118))+16, uint32(v3))
+					t119 := int32(load32(m.memory, uint32(v8+i32(8))))
+					v4 = t119
+					t120 := int32(load32(m.memory, uint64(uint32(v1))+40))
+					store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t120))
+					t121 := int32(load16(m.memory, uint32(v1+i32(44))))
+					store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t121))
 					t122 := int32(load16(m.memory, uint32(v7+i32(20))))
-					v8 = t122
-					t123 := int32(load16(m.memory, uint32(v3+i32(44))))
-					v13 = t123
-					t124 := int32(load32(m.memory, uint64(uint32(v7))+16))
-					v7 = t124
-					m.memory[uint64(uint32(i32(0)))+1760] = byte(int32(uint32(v2) >> 8))
-					p125 := i32(0xffff)
-					if uint32(v1) < uint32(i32(0xffff)) {
-						p125 = v1
-					}
-					v3 = p125
-					m.memory[uint64(uint32(i32(0)))+1762] = byte(int32(uint32(v3) >> 8))
-					m.memory[uint64(uint32(i32(0)))+1763] = byte(v3)
-					t126 := int32(load32(m.memory, uint64(uint32(v6))+876))
-					v3 = t126
-					m.memory[uint64(uint32(i32(0)))+1764] = byte(int32(uint32(v3) >> 24))
-					m.memory[uint64(uint32(i32(0)))+1765] = byte(int32(uint32(v3) >> 16))
-					m.memory[uint64(uint32(i32(0)))+1766] = byte(int32(uint32(v3) >> 8))
-					store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
+					v1 = t122
+					t123 := int32(load32(m.memory, uint64(uint32(v7))+16))
+					v5 = t123
 					store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1776, uint64(i64(0)))
-					store64(m.memory, uint64(uint32(i32(0)))+1768, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1761] = byte(v2)
-					m.memory[uint64(uint32(i32(0)))+1767] = byte(v3)
-					store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(v13))
-					store16(m.memory, uint64(uint32(i32(0)))+1756, uint16(i32(46472)))
-					p127 := i32(255)
-					if uint32(v1) < uint32(i32(255)) {
-						p127 = v1
+					store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0)))
+					store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0)))
+					m.memory[uint64(uint32(i32(0)))+1783] = byte(v4)
+					m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v4) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1781] = byte(int32(uint32(v4) >> 16))
+					m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v4) >> 24))
+					p124 := i32(0xffff)
+					if uint32(v3) < uint32(i32(0xffff)) {
+						p124 = v3
 					}
-					m.memory[uint64(uint32(i32(0)))+1759] = byte(p127)
-					store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v8))
-					store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v7))
-					store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(v0))
-					m.memory[uint64(uint32(i32(0)))+1758] = byte(v2)
-					store32(m.memory, uint64(uint32(i32(0)))+1800, uint32(i32(0)))
-					store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
-					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
-					t128 := int32(load32(m.memory, uint32(v5+i32(24))))
-					store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t128))
+					v4 = p124
+					m.memory[uint64(uint32(i32(0)))+1779] = byte(v4)
+					m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v4) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v2) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1777] = byte(v2)
+					store16(m.memory, uint64(uint32(i32(0)))+1772, uint16(i32(46472)))
+					p125 := i32(255)
+					if uint32(v3) < uint32(i32(255)) {
+						p125 = v3
+					}
+					m.memory[uint64(uint32(i32(0)))+1775] = byte(p125)
+					store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v1))
+					store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v5))
+					m.memory[uint64(uint32(i32(0)))+1774] = byte(v2)
+					store32(m.memory, uint64(uint32(i32(0)))+1816, uint32(i32(0)))
+					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+					store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(i32(7)))
+					t126 := int32(load32(m.memory, uint32(v0+i32(24))))
+					store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t126))
 					return
 				}
-			l23:
-				if v2 == 0 {
-					goto l22
+			l29:
+				t127 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t127) <= uint32(v2) {
+					goto l28
 				}
+				t128 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t129 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t129) <= uint32(v2) {
-					goto l9
-				}
-				t130 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t131 := v8
-				v2 = t130
-				store32(m.memory, uint32(t131), uint32(v2))
+				v2 = t128
+				store32(m.memory, uint32(t129), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t130 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t130) <= uint32(v2) {
+					goto l28
+				}
+				t131 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t132 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t132) <= uint32(v2) {
-					goto l9
-				}
-				t133 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t134 := v8
-				v2 = t133
-				store32(m.memory, uint32(t134), uint32(v2))
+				v2 = t131
+				store32(m.memory, uint32(t132), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t133 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t133) <= uint32(v2) {
+					goto l28
+				}
+				t134 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t135 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t135) <= uint32(v2) {
-					goto l9
-				}
-				t136 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t137 := v8
-				v2 = t136
-				store32(m.memory, uint32(t137), uint32(v2))
+				v2 = t134
+				store32(m.memory, uint32(t135), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t136 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t136) <= uint32(v2) {
+					goto l28
+				}
+				t137 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t138 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t138) <= uint32(v2) {
-					goto l9
-				}
-				t139 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t140 := v8
-				v2 = t139
-				store32(m.memory, uint32(t140), uint32(v2))
+				v2 = t137
+				store32(m.memory, uint32(t138), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t139 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t139) <= uint32(v2) {
+					goto l28
+				}
+				t140 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t141 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t141) <= uint32(v2) {
-					goto l9
-				}
-				t142 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t143 := v8
-				v2 = t142
-				store32(m.memory, uint32(t143), uint32(v2))
+				v2 = t140
+				store32(m.memory, uint32(t141), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t142 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t142) <= uint32(v2) {
+					goto l28
+				}
+				t143 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t144 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t144) <= uint32(v2) {
-					goto l9
-				}
-				t145 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t146 := v8
-				v2 = t145
-				store32(m.memory, uint32(t146), uint32(v2))
+				v2 = t143
+				store32(m.memory, uint32(t144), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t145 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t145) <= uint32(v2) {
+					goto l28
+				}
+				t146 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t147 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t147) <= uint32(v2) {
-					goto l9
-				}
-				t148 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t149 := v8
-				v2 = t148
-				store32(m.memory, uint32(t149), uint32(v2))
+				v2 = t146
+				store32(m.memory, uint32(t147), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t148 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t148) <= uint32(v2) {
+					goto l28
+				}
+				t149 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t150 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t150) <= uint32(v2) {
-					goto l9
-				}
-				t151 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t152 := v8
-				v2 = t151
-				store32(m.memory, uint32(t152), uint32(v2))
+				v2 = t149
+				store32(m.memory, uint32(t150), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t151 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t151) <= uint32(v2) {
+					goto l28
+				}
+				t152 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t153 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t153) <= uint32(v2) {
-					goto l9
-				}
-				t154 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t155 := v8
-				v2 = t154
-				store32(m.memory, uint32(t155), uint32(v2))
+				v2 = t152
+				store32(m.memory, uint32(t153), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t154 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t154) <= uint32(v2) {
+					goto l28
+				}
+				t155 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t156 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t156) <= uint32(v2) {
-					goto l9
-				}
-				t157 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t158 := v8
-				v2 = t157
-				store32(m.memory, uint32(t158), uint32(v2))
+				v2 = t155
+				store32(m.memory, uint32(t156), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t157 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t157) <= uint32(v2) {
+					goto l28
+				}
+				t158 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t159 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t159) <= uint32(v2) {
-					goto l9
-				}
-				t160 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t161 := v8
-				v2 = t160
-				store32(m.memory, uint32(t161), uint32(v2))
+				v2 = t158
+				store32(m.memory, uint32(t159), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t160 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t160) <= uint32(v2) {
+					goto l28
+				}
+				t161 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t162 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t162) <= uint32(v2) {
-					goto l9
-				}
-				t163 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t164 := v8
-				v2 = t163
-				store32(m.memory, uint32(t164), uint32(v2))
+				v2 = t161
+				store32(m.memory, uint32(t162), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t163 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t163) <= uint32(v2) {
+					goto l28
+				}
+				t164 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t165 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t165) <= uint32(v2) {
-					goto l9
-				}
-				t166 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t167 := v8
-				v2 = t166
-				store32(m.memory, uint32(t167), uint32(v2))
+				v2 = t164
+				store32(m.memory, uint32(t165), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t166 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t166) <= uint32(v2) {
+					goto l28
+				}
+				t167 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t168 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t168) <= uint32(v2) {
-					goto l9
-				}
-				t169 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t170 := v8
-				v2 = t169
-				store32(m.memory, uint32(t170), uint32(v2))
+				v2 = t167
+				store32(m.memory, uint32(t168), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t169 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t169) <= uint32(v2) {
+					goto l28
+				}
+				t170 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t171 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t171) <= uint32(v2) {
-					goto l9
-				}
-				t172 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t173 := v8
-				v2 = t172
-				store32(m.memory, uint32(t173), uint32(v2))
+				v2 = t170
+				store32(m.memory, uint32(t171), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t172 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t172) <= uint32(v2) {
+					goto l28
+				}
+				t173 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t174 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t174) <= uint32(v2) {
-					goto l9
-				}
-				t175 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t176 := v8
-				v2 = t175
-				store32(m.memory, uint32(t176), uint32(v2))
+				v2 = t173
+				store32(m.memory, uint32(t174), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t175 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t175) <= uint32(v2) {
+					goto l28
+				}
+				t176 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t177 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t177) <= uint32(v2) {
-					goto l9
-				}
-				t178 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t179 := v8
-				v2 = t178
-				store32(m.memory, uint32(t179), uint32(v2))
+				v2 = t176
+				store32(m.memory, uint32(t177), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t178 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t178) <= uint32(v2) {
+					goto l28
+				}
+				t179 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t180 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t180) <= uint32(v2) {
-					goto l9
-				}
-				t181 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t182 := v8
-				v2 = t181
-				store32(m.memory, uint32(t182), uint32(v2))
+				v2 = t179
+				store32(m.memory, uint32(t180), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t181 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t181) <= uint32(v2) {
+					goto l28
+				}
+				t182 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t183 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t183) <= uint32(v2) {
-					goto l9
-				}
-				t184 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t185 := v8
-				v2 = t184
-				store32(m.memory, uint32(t185), uint32(v2))
+				v2 = t182
+				store32(m.memory, uint32(t183), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t184 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t184) <= uint32(v2) {
+					goto l28
+				}
+				t185 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t186 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t186) <= uint32(v2) {
-					goto l9
-				}
-				t187 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t188 := v8
-				v2 = t187
-				store32(m.memory, uint32(t188), uint32(v2))
+				v2 = t185
+				store32(m.memory, uint32(t186), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t187 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t187) <= uint32(v2) {
+					goto l28
+				}
+				t188 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t189 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t189) <= uint32(v2) {
-					goto l9
-				}
-				t190 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t191 := v8
-				v2 = t190
-				store32(m.memory, uint32(t191), uint32(v2))
+				v2 = t188
+				store32(m.memory, uint32(t189), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t190 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t190) <= uint32(v2) {
+					goto l28
+				}
+				t191 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t192 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t192) <= uint32(v2) {
-					goto l9
-				}
-				t193 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t194 := v8
-				v2 = t193
-				store32(m.memory, uint32(t194), uint32(v2))
+				v2 = t191
+				store32(m.memory, uint32(t192), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t193 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t193) <= uint32(v2) {
+					goto l28
+				}
+				t194 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t195 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t195) <= uint32(v2) {
-					goto l9
-				}
-				t196 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t197 := v8
-				v2 = t196
-				store32(m.memory, uint32(t197), uint32(v2))
+				v2 = t194
+				store32(m.memory, uint32(t195), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t196 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t196) <= uint32(v2) {
+					goto l28
+				}
+				t197 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t198 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t198) <= uint32(v2) {
-					goto l9
-				}
-				t199 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t200 := v8
-				v2 = t199
-				store32(m.memory, uint32(t200), uint32(v2))
+				v2 = t197
+				store32(m.memory, uint32(t198), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t199 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t199) <= uint32(v2) {
+					goto l28
+				}
+				t200 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t201 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t201) <= uint32(v2) {
-					goto l9
-				}
-				t202 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t203 := v8
-				v2 = t202
-				store32(m.memory, uint32(t203), uint32(v2))
+				v2 = t200
+				store32(m.memory, uint32(t201), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t202 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t202) <= uint32(v2) {
+					goto l28
+				}
+				t203 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t204 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t204) <= uint32(v2) {
-					goto l9
-				}
-				t205 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t206 := v8
-				v2 = t205
-				store32(m.memory, uint32(t206), uint32(v2))
+				v2 = t203
+				store32(m.memory, uint32(t204), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t205 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t205) <= uint32(v2) {
+					goto l28
+				}
+				t206 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t207 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t207) <= uint32(v2) {
-					goto l9
-				}
-				t208 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t209 := v8
-				v2 = t208
-				store32(m.memory, uint32(t209), uint32(v2))
+				v2 = t206
+				store32(m.memory, uint32(t207), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t208 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t208) <= uint32(v2) {
+					goto l28
+				}
+				t209 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t210 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t210) <= uint32(v2) {
-					goto l9
-				}
-				t211 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t212 := v8
-				v2 = t211
-				store32(m.memory, uint32(t212), uint32(v2))
+				v2 = t209
+				store32(m.memory, uint32(t210), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t211 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t211) <= uint32(v2) {
+					goto l28
+				}
+				t212 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t213 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t213) <= uint32(v2) {
-					goto l9
-				}
-				t214 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t215 := v8
-				v2 = t214
-				store32(m.memory, uint32(t215), uint32(v2))
+				v2 = t212
+				store32(m.memory, uint32(t213), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t214 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t214) <= uint32(v2) {
+					goto l28
+				}
+				t215 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t216 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t216) <= uint32(v2) {
-					goto l9
-				}
-				t217 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t218 := v8
-				v2 = t217
-				store32(m.memory, uint32(t218), uint32(v2))
+				v2 = t215
+				store32(m.memory, uint32(t216), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
+				t217 := v16
+				v2 = v2 + i32(-1)
+				if uint32(t217) <= uint32(v2) {
+					goto l28
+				}
+				t218 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
 				t219 := v15
-				v2 = v2 + i32(-1)
-				if uint32(t219) <= uint32(v2) {
-					goto l9
-				}
-				t220 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t221 := v8
-				v2 = t220
-				store32(m.memory, uint32(t221), uint32(v2))
+				v2 = t218
+				store32(m.memory, uint32(t219), uint32(v2))
 				if v2 == 0 {
-					goto l22
+					goto l27
 				}
-				t222 := v15
+				t220 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t222) <= uint32(v2) {
-					goto l9
+				if uint32(t220) <= uint32(v2) {
+					goto l28
 				}
-				t223 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
-				t224 := v8
-				v2 = t223
-				store32(m.memory, uint32(t224), uint32(v2))
+				t221 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t222 := v15
+				v2 = t221
+				store32(m.memory, uint32(t222), uint32(v2))
 			}
-		l31:
-			v0 = i32(1)
-		l29:
+		l36:
+			v1 = i32(1)
+		l35:
 			{
 				if v2 == 0 {
-					goto l32
+					goto l38
 				}
-				t225 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-				store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t225|i32(2)))
+				t223 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+				store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t223|i32(2)))
 			}
-		l32:
-			if v0 != 0 {
-				goto l22
+		l38:
+			if v1 != 0 {
+				goto l27
 			}
+			v1 = i32(1668)
 			v2 = i32(1)
-			v0 = i32(1660)
-			goto l33
-		l22:
+			goto l39
+		l27:
+			v1 = i32(1616)
 			v2 = i32(0)
-		l4:
-			v0 = i32(1608)
-		l33:
-			t226 := int32(load32(m.memory, uint32(v0)))
-			store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t226))
-			if v2 != 0 {
-				return
-			}
+		l39:
+			t224 := int32(load32(m.memory, uint32(v1)))
+			v1 = t224
+		}
+	l4:
+		store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v1))
+		if v2 != 0 {
+			return
 		}
 	l9:
-		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
-		t227 := int64(load64(m.memory, uint64(uint32(v1))+768))
-		t228 := v1
-		var p229 int32
-		if v3 != i32(3) {
-			p229 = 1
+		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
+		if v3 != 0 {
+			goto l40
 		}
-		store64(m.memory, uint64(uint32(t228))+768, uint64(t227+int64(uint32(p229))))
 		return
+	l28:
+		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
+	l40:
+		v3 = v3 + v4*i32(448)
+		t225 := int64(load64(m.memory, uint64(uint32(v3))+32))
+		t226 := v3
+		var p227 int32
+		if v5 != i32(3) {
+			p227 = 1
+		}
+		store64(m.memory, uint64(uint32(t226))+32, uint64(t225+int64(uint32(p227))))
 	}
 }
 
 func (m *Module) fn8(v0, v1, v2 int32) {
-	t0 := int32(m.memory[uint64(uint32(v0))+28])
-	if i32_shr_u(t0, v1)&i32(1) == 0 {
-		return
+	var v3 int32
+	{
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v3 = t0
+		if v3 == 0 {
+			return
+		}
+		v0 = v3 + v0*i32(448)
+		v1 = v0 + v1&i32(7)<<3 + i32(350)
+		t1 := int32(load16(m.memory, uint32(v1)))
+		t2 := int32(load32(m.memory, uint64(uint32(v0))+304))
+		t3 := v1
+		v1 = v2 - t2
+		p4 := i32(60)
+		if uint32(v1) > uint32(i32(60)) {
+			p4 = v1
+		}
+		t5 := int32(load32(m.memory, uint64(uint32(v0))+300))
+		v0 = t5
+		store16(m.memory, uint32(t3), uint16((t1+i32_shr_u(p4+i32_shl(i32(1), v0)+i32(-1), v0))&i32(0xfff)))
 	}
-	v1 = v0 + v1&i32(7)<<3 + i32(974)
-	t1 := int32(load16(m.memory, uint32(v1)))
-	t2 := int32(load32(m.memory, uint64(uint32(v0))+932))
-	t3 := v1
-	v1 = v2 - t2
-	p4 := i32(60)
-	if uint32(v1) > uint32(i32(60)) {
-		p4 = v1
-	}
-	t5 := int32(m.memory[uint64(uint32(v0))+29])
-	v0 = t5
-	store16(m.memory, uint32(t3), uint16((t1+i32_shr_u(p4+i32_shl(i32(1), v0)+i32(-1), v0))&i32(0xfff)))
 }
 
 func (m *Module) fn9(v0 int32) {
-	var v1 int32
-	var v2 int64
-	var v3 int32
-	var v4 int64
-	var v5 int32
-	var v6 int64
+	var v1, v2, v3, v4 int32
+	var v5, v6 int64
+	var v7 int32
+	var v8 int64
 	v1 = i32(0)
-	t0 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-	v2 = t0
 	{
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1761])
-		v3 = t1
-		if v3&i32(1) == 0 {
-			goto l0
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v2 = t0
+		if v2 == 0 {
+			return
 		}
-		v1 = i32(0)
-		t2 := int64(load64(m.memory, uint32(v0+i32(80))))
-		v4 = t2
+		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+		v3 = v2 + t1*i32(448)
+		v4 = v3 + i32(8)
+		t2 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+		v5 = t2
 		{
-			{
-				t3 := int32(load16(m.memory, uint64(uint32(i32(0)))+1762))
-				v5 = t3
-				v5 = v5<<8 | int32(uint32(v5)>>8)
-				if v5&i32(0xffff) == 0 {
-					goto l1
-				}
-				v6 = int64(uint32(v5)) & i64(0xffff)
-				t4 := int64(load64(m.memory, uint64(uint32(v0))+776))
-				store64(m.memory, uint64(uint32(v0))+776, uint64(t4+i64(1)))
-				if uint64(v4) > uint64(v2) {
-					goto l2
-				}
-				store64(m.memory, uint32(v0+i32(88)), uint64(v2))
-			l2:
-				t5 := int64(load64(m.memory, uint64(uint32(v0))+584))
-				v6 = t5*v6 + v2
-				goto l3
+			t3 := int32(m.memory[uint64(uint32(i32(0)))+1777])
+			v2 = t3
+			if v2&i32(1) == 0 {
+				goto l1
 			}
-		l1:
-			t6 := int64(load64(m.memory, uint64(uint32(v0))+784))
-			store64(m.memory, uint64(uint32(v0))+784, uint64(t6+i64(1)))
-			v6 = v2
-			if uint64(v4) <= uint64(v2) {
-				goto l0
-			}
-		}
-	l3:
-		store64(m.memory, uint64(uint32(v0))+80, uint64(v6))
-		v1 = i32(1)
-	}
-l0:
-	{
-		if v3&i32(2) == 0 {
-			goto l4
-		}
-		t7 := int64(load64(m.memory, uint32(v0+i32(144))))
-		v4 = t7
-		{
-			{
-				t8 := int32(load16(m.memory, uint64(uint32(i32(0)))+1764))
-				v5 = t8
-				v5 = v5<<8 | int32(uint32(v5)>>8)
-				if v5&i32(0xffff) == 0 {
-					goto l5
-				}
-				v6 = int64(uint32(v5)) & i64(0xffff)
-				t9 := int64(load64(m.memory, uint64(uint32(v0))+776))
-				store64(m.memory, uint64(uint32(v0))+776, uint64(t9+i64(1)))
-				if uint64(v4) > uint64(v2) {
-					goto l6
-				}
-				store64(m.memory, uint32(v0+i32(152)), uint64(v2))
-			l6:
-				t10 := int64(load64(m.memory, uint64(uint32(v0))+584))
-				v6 = t10*v6 + v2
-				goto l7
-			}
-		l5:
-			t11 := int64(load64(m.memory, uint64(uint32(v0))+784))
-			store64(m.memory, uint64(uint32(v0))+784, uint64(t11+i64(1)))
-			v6 = v2
-			if uint64(v4) <= uint64(v2) {
-				goto l4
-			}
-		}
-	l7:
-		store64(m.memory, uint64(uint32(v0))+144, uint64(v6))
-		v1 = v1 | i32(2)
-	}
-l4:
-	{
-		if v3&i32(4) == 0 {
-			goto l8
-		}
-		t12 := int64(load64(m.memory, uint32(v0+i32(208))))
-		v4 = t12
-		{
-			{
-				t13 := int32(load16(m.memory, uint64(uint32(i32(0)))+1766))
-				v5 = t13
-				v5 = v5<<8 | int32(uint32(v5)>>8)
-				if v5&i32(0xffff) == 0 {
-					goto l9
-				}
-				v6 = int64(uint32(v5)) & i64(0xffff)
-				t14 := int64(load64(m.memory, uint64(uint32(v0))+776))
-				store64(m.memory, uint64(uint32(v0))+776, uint64(t14+i64(1)))
-				if uint64(v4) > uint64(v2) {
-					goto l10
-				}
-				store64(m.memory, uint32(v0+i32(216)), uint64(v2))
-			l10:
-				t15 := int64(load64(m.memory, uint64(uint32(v0))+584))
-				v6 = t15*v6 + v2
-				goto l11
-			}
-		l9:
-			t16 := int64(load64(m.memory, uint64(uint32(v0))+784))
-			store64(m.memory, uint64(uint32(v0))+784, uint64(t16+i64(1)))
-			v6 = v2
-			if uint64(v4) <= uint64(v2) {
-				goto l8
-			}
-		}
-	l11:
-		store64(m.memory, uint64(uint32(v0))+208, uint64(v6))
-		v1 = v1 | i32(4)
-	}
-l8:
-	{
-		if v3&i32(8) == 0 {
-			goto l12
-		}
-		t17 := int64(load64(m.memory, uint32(v0+i32(272))))
-		v4 = t17
-		{
-			{
-				t18 := int32(load16(m.memory, uint64(uint32(i32(0)))+1768))
-				v5 = t18
-				v5 = v5<<8 | int32(uint32(v5)>>8)
-				if v5&i32(0xffff) == 0 {
-					goto l13
-				}
-				v6 = int64(uint32(v5)) & i64(0xffff)
-				t19 := int64(load64(m.memory, uint64(uint32(v0))+776))
-				store64(m.memory, uint64(uint32(v0))+776, uint64(t19+i64(1)))
-				if uint64(v4) > uint64(v2) {
-					goto l14
-				}
-				store64(m.memory, uint32(v0+i32(280)), uint64(v2))
-			l14:
-				t20 := int64(load64(m.memory, uint64(uint32(v0))+584))
-				v6 = t20*v6 + v2
-				goto l15
-			}
-		l13:
-			t21 := int64(load64(m.memory, uint64(uint32(v0))+784))
-			store64(m.memory, uint64(uint32(v0))+784, uint64(t21+i64(1)))
-			v6 = v2
-			if uint64(v4) <= uint64(v2) {
-				goto l12
-			}
-		}
-	l15:
-		store64(m.memory, uint64(uint32(v0))+272, uint64(v6))
-		v1 = v1 | i32(8)
-	}
-l12:
-	{
-		if v3&i32(16) == 0 {
-			goto l16
-		}
-		t22 := int64(load64(m.memory, uint32(v0+i32(336))))
-		v4 = t22
-		{
-			{
-				t23 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
-				v5 = t23
-				v5 = v5<<8 | int32(uint32(v5)>>8)
-				if v5&i32(0xffff) == 0 {
-					goto l17
-				}
-				v6 = int64(uint32(v5)) & i64(0xffff)
-				t24 := int64(load64(m.memory, uint64(uint32(v0))+776))
-				store64(m.memory, uint64(uint32(v0))+776, uint64(t24+i64(1)))
-				if uint64(v4) > uint64(v2) {
-					goto l18
-				}
-				store64(m.memory, uint32(v0+i32(344)), uint64(v2))
-			l18:
-				t25 := int64(load64(m.memory, uint64(uint32(v0))+584))
-				v6 = t25*v6 + v2
-				goto l19
-			}
-		l17:
-			t26 := int64(load64(m.memory, uint64(uint32(v0))+784))
-			store64(m.memory, uint64(uint32(v0))+784, uint64(t26+i64(1)))
-			v6 = v2
-			if uint64(v4) <= uint64(v2) {
-				goto l16
-			}
-		}
-	l19:
-		store64(m.memory, uint64(uint32(v0))+336, uint64(v6))
-		v1 = v1 | i32(16)
-	}
-l16:
-	{
-		if v3&i32(32) == 0 {
-			goto l20
-		}
-		t27 := int64(load64(m.memory, uint32(v0+i32(400))))
-		v4 = t27
-		{
-			{
-				t28 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
-				v5 = t28
-				v5 = v5<<8 | int32(uint32(v5)>>8)
-				if v5&i32(0xffff) == 0 {
-					goto l21
-				}
-				v6 = int64(uint32(v5)) & i64(0xffff)
-				t29 := int64(load64(m.memory, uint64(uint32(v0))+776))
-				store64(m.memory, uint64(uint32(v0))+776, uint64(t29+i64(1)))
-				if uint64(v4) > uint64(v2) {
-					goto l22
-				}
-				store64(m.memory, uint32(v0+i32(408)), uint64(v2))
-			l22:
-				t30 := int64(load64(m.memory, uint64(uint32(v0))+584))
-				v6 = t30*v6 + v2
-				goto l23
-			}
-		l21:
-			t31 := int64(load64(m.memory, uint64(uint32(v0))+784))
-			store64(m.memory, uint64(uint32(v0))+784, uint64(t31+i64(1)))
-			v6 = v2
-			if uint64(v4) <= uint64(v2) {
-				goto l20
-			}
-		}
-	l23:
-		store64(m.memory, uint64(uint32(v0))+400, uint64(v6))
-		v1 = v1 | i32(32)
-	}
-l20:
-	{
-		if v3&i32(64) == 0 {
-			goto l24
-		}
-		t32 := int64(load64(m.memory, uint32(v0+i32(464))))
-		v4 = t32
-		{
-			{
-				t33 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
-				v5 = t33
-				v5 = v5<<8 | int32(uint32(v5)>>8)
-				if v5&i32(0xffff) == 0 {
-					goto l25
-				}
-				v6 = int64(uint32(v5)) & i64(0xffff)
-				t34 := int64(load64(m.memory, uint64(uint32(v0))+776))
-				store64(m.memory, uint64(uint32(v0))+776, uint64(t34+i64(1)))
-				if uint64(v4) > uint64(v2) {
-					goto l26
-				}
-				store64(m.memory, uint32(v0+i32(472)), uint64(v2))
-			l26:
-				t35 := int64(load64(m.memory, uint64(uint32(v0))+584))
-				v6 = t35*v6 + v2
-				goto l27
-			}
-		l25:
-			t36 := int64(load64(m.memory, uint64(uint32(v0))+784))
-			store64(m.memory, uint64(uint32(v0))+784, uint64(t36+i64(1)))
-			v6 = v2
-			if uint64(v4) <= uint64(v2) {
-				goto l24
-			}
-		}
-	l27:
-		store64(m.memory, uint64(uint32(v0))+464, uint64(v6))
-		v1 = v1 | i32(64)
-	}
-l24:
-	{
-		{
-			if v3&i32(128) == 0 {
-				goto l28
-			}
-			t37 := int64(load64(m.memory, uint32(v0+i32(528))))
-			v4 = t37
+			v1 = i32(0)
+			t4 := int64(load64(m.memory, uint32(v0+i32(80))))
+			v6 = t4
 			{
 				{
-					t38 := int32(load16(m.memory, uint64(uint32(i32(0)))+1776))
-					v3 = t38
-					v3 = v3<<8 | int32(uint32(v3)>>8)
-					if v3&i32(0xffff) == 0 {
-						goto l29
+					t5 := int32(load16(m.memory, uint64(uint32(i32(0)))+1778))
+					v7 = t5
+					v7 = v7<<8 | int32(uint32(v7)>>8)
+					if v7&i32(0xffff) == 0 {
+						goto l2
 					}
-					v6 = int64(uint32(v3)) & i64(0xffff)
-					t39 := int64(load64(m.memory, uint64(uint32(v0))+776))
-					store64(m.memory, uint64(uint32(v0))+776, uint64(t39+i64(1)))
-					if uint64(v4) > uint64(v2) {
-						goto l30
+					v8 = int64(uint32(v7)) & i64(0xffff)
+					t6 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t6+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l3
 					}
-					store64(m.memory, uint32(v0+i32(536)), uint64(v2))
-				l30:
-					t40 := int64(load64(m.memory, uint64(uint32(v0))+584))
-					v2 = t40*v6 + v2
-					goto l31
+					store64(m.memory, uint32(v0+i32(88)), uint64(v5))
+				l3:
+					t7 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v8 = t7*v8 + v5
+					goto l4
 				}
-			l29:
-				t41 := int64(load64(m.memory, uint64(uint32(v0))+784))
-				store64(m.memory, uint64(uint32(v0))+784, uint64(t41+i64(1)))
-				if uint64(v4) <= uint64(v2) {
-					goto l28
+			l2:
+				t8 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t8+i64(1)))
+				v8 = v5
+				if uint64(v6) <= uint64(v5) {
+					goto l1
 				}
 			}
-		l31:
-			store64(m.memory, uint64(uint32(v0))+528, uint64(v2))
-			store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v1|i32(128)))
-			goto l32
+		l4:
+			store64(m.memory, uint64(uint32(v0))+80, uint64(v8))
+			v1 = i32(1)
 		}
-	l28:
-		store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(v1))
+	l1:
+		{
+			if v2&i32(2) == 0 {
+				goto l5
+			}
+			t9 := int64(load64(m.memory, uint32(v0+i32(144))))
+			v6 = t9
+			{
+				{
+					t10 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
+					v7 = t10
+					v7 = v7<<8 | int32(uint32(v7)>>8)
+					if v7&i32(0xffff) == 0 {
+						goto l6
+					}
+					v8 = int64(uint32(v7)) & i64(0xffff)
+					t11 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t11+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l7
+					}
+					store64(m.memory, uint32(v0+i32(152)), uint64(v5))
+				l7:
+					t12 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v8 = t12*v8 + v5
+					goto l8
+				}
+			l6:
+				t13 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t13+i64(1)))
+				v8 = v5
+				if uint64(v6) <= uint64(v5) {
+					goto l5
+				}
+			}
+		l8:
+			store64(m.memory, uint64(uint32(v0))+144, uint64(v8))
+			v1 = v1 | i32(2)
+		}
+	l5:
+		{
+			if v2&i32(4) == 0 {
+				goto l9
+			}
+			t14 := int64(load64(m.memory, uint32(v0+i32(208))))
+			v6 = t14
+			{
+				{
+					t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1782))
+					v7 = t15
+					v7 = v7<<8 | int32(uint32(v7)>>8)
+					if v7&i32(0xffff) == 0 {
+						goto l10
+					}
+					v8 = int64(uint32(v7)) & i64(0xffff)
+					t16 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t16+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l11
+					}
+					store64(m.memory, uint32(v0+i32(216)), uint64(v5))
+				l11:
+					t17 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v8 = t17*v8 + v5
+					goto l12
+				}
+			l10:
+				t18 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t18+i64(1)))
+				v8 = v5
+				if uint64(v6) <= uint64(v5) {
+					goto l9
+				}
+			}
+		l12:
+			store64(m.memory, uint64(uint32(v0))+208, uint64(v8))
+			v1 = v1 | i32(4)
+		}
+	l9:
+		{
+			if v2&i32(8) == 0 {
+				goto l13
+			}
+			t19 := int64(load64(m.memory, uint32(v0+i32(272))))
+			v6 = t19
+			{
+				{
+					t20 := int32(load16(m.memory, uint64(uint32(i32(0)))+1784))
+					v7 = t20
+					v7 = v7<<8 | int32(uint32(v7)>>8)
+					if v7&i32(0xffff) == 0 {
+						goto l14
+					}
+					v8 = int64(uint32(v7)) & i64(0xffff)
+					t21 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t21+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l15
+					}
+					store64(m.memory, uint32(v0+i32(280)), uint64(v5))
+				l15:
+					t22 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v8 = t22*v8 + v5
+					goto l16
+				}
+			l14:
+				t23 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t23+i64(1)))
+				v8 = v5
+				if uint64(v6) <= uint64(v5) {
+					goto l13
+				}
+			}
+		l16:
+			store64(m.memory, uint64(uint32(v0))+272, uint64(v8))
+			v1 = v1 | i32(8)
+		}
+	l13:
+		{
+			if v2&i32(16) == 0 {
+				goto l17
+			}
+			t24 := int64(load64(m.memory, uint32(v0+i32(336))))
+			v6 = t24
+			{
+				{
+					t25 := int32(load16(m.memory, uint64(uint32(i32(0)))+1786))
+					v7 = t25
+					v7 = v7<<8 | int32(uint32(v7)>>8)
+					if v7&i32(0xffff) == 0 {
+						goto l18
+					}
+					v8 = int64(uint32(v7)) & i64(0xffff)
+					t26 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t26+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l19
+					}
+					store64(m.memory, uint32(v0+i32(344)), uint64(v5))
+				l19:
+					t27 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v8 = t27*v8 + v5
+					goto l20
+				}
+			l18:
+				t28 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t28+i64(1)))
+				v8 = v5
+				if uint64(v6) <= uint64(v5) {
+					goto l17
+				}
+			}
+		l20:
+			store64(m.memory, uint64(uint32(v0))+336, uint64(v8))
+			v1 = v1 | i32(16)
+		}
+	l17:
+		{
+			if v2&i32(32) == 0 {
+				goto l21
+			}
+			t29 := int64(load64(m.memory, uint32(v0+i32(400))))
+			v6 = t29
+			{
+				{
+					t30 := int32(load16(m.memory, uint64(uint32(i32(0)))+1788))
+					v7 = t30
+					v7 = v7<<8 | int32(uint32(v7)>>8)
+					if v7&i32(0xffff) == 0 {
+						goto l22
+					}
+					v8 = int64(uint32(v7)) & i64(0xffff)
+					t31 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t31+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l23
+					}
+					store64(m.memory, uint32(v0+i32(408)), uint64(v5))
+				l23:
+					t32 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v8 = t32*v8 + v5
+					goto l24
+				}
+			l22:
+				t33 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t33+i64(1)))
+				v8 = v5
+				if uint64(v6) <= uint64(v5) {
+					goto l21
+				}
+			}
+		l24:
+			store64(m.memory, uint64(uint32(v0))+400, uint64(v8))
+			v1 = v1 | i32(32)
+		}
+	l21:
+		{
+			if v2&i32(64) == 0 {
+				goto l25
+			}
+			t34 := int64(load64(m.memory, uint32(v0+i32(464))))
+			v6 = t34
+			{
+				{
+					t35 := int32(load16(m.memory, uint64(uint32(i32(0)))+1790))
+					v7 = t35
+					v7 = v7<<8 | int32(uint32(v7)>>8)
+					if v7&i32(0xffff) == 0 {
+						goto l26
+					}
+					v8 = int64(uint32(v7)) & i64(0xffff)
+					t36 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t36+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l27
+					}
+					store64(m.memory, uint32(v0+i32(472)), uint64(v5))
+				l27:
+					t37 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v8 = t37*v8 + v5
+					goto l28
+				}
+			l26:
+				t38 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t38+i64(1)))
+				v8 = v5
+				if uint64(v6) <= uint64(v5) {
+					goto l25
+				}
+			}
+		l28:
+			store64(m.memory, uint64(uint32(v0))+464, uint64(v8))
+			v1 = v1 | i32(64)
+		}
+	l25:
+		{
+			if v2&i32(128) == 0 {
+				goto l29
+			}
+			t39 := int64(load64(m.memory, uint32(v0+i32(528))))
+			v6 = t39
+			{
+				{
+					t40 := int32(load16(m.memory, uint64(uint32(i32(0)))+1792))
+					v2 = t40
+					v2 = v2<<8 | int32(uint32(v2)>>8)
+					if v2&i32(0xffff) == 0 {
+						goto l30
+					}
+					v8 = int64(uint32(v2)) & i64(0xffff)
+					t41 := int64(load64(m.memory, uint32(v3)))
+					store64(m.memory, uint32(v3), uint64(t41+i64(1)))
+					if uint64(v6) > uint64(v5) {
+						goto l31
+					}
+					store64(m.memory, uint32(v0+i32(536)), uint64(v5))
+				l31:
+					t42 := int64(load32(m.memory, uint64(uint32(v0))+12))
+					v5 = t42*v8 + v5
+					goto l32
+				}
+			l30:
+				t43 := int64(load64(m.memory, uint32(v4)))
+				store64(m.memory, uint32(v4), uint64(t43+i64(1)))
+				if uint64(v6) <= uint64(v5) {
+					goto l29
+				}
+			}
+		l32:
+			store64(m.memory, uint64(uint32(v0))+528, uint64(v5))
+			store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v1|i32(128)))
+			goto l33
+		}
+	l29:
+		store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v1))
 		if v1 == 0 {
 			return
 		}
-	l32:
-		t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-		store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t42|i32(8)))
+	l33:
+		t44 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+		store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t44|i32(8)))
 	}
 }
 
@@ -3770,17 +3989,17 @@ func (m *Module) fn10() int32 {
 	var v0, v1 int32
 	v0 = i32(0)
 	{
-		t0 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+		t0 := int32(m.memory[uint64(uint32(i32(0)))+1774])
 		if t0&i32(240) != i32(96) {
 			goto l0
 		}
 		v0 = i32(0)
 		{
-			t1 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+			t1 := int32(m.memory[uint64(uint32(i32(0)))+1780])
 			v1 = t1
 			switch v1 + i32(-6) {
 			case 0, 11:
-				t2 := int32(load16(m.memory, uint64(uint32(i32(0)))+1800))
+				t2 := int32(load16(m.memory, uint64(uint32(i32(0)))+1816))
 				v0 = t2
 				var p3 int32
 				if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) == i32(4791) {
@@ -3802,61 +4021,68 @@ l0:
 }
 
 func (m *Module) fn11(v0 int32) int32 {
-	var v1, v2, v3, v4, v5, v6 int32
+	var v1, v2, v3, v4, v5, v6, v7, v8 int32
 	v1 = i32(0)
 	{
-		t0 := int32(m.memory[uint64(uint32(v0))+28])
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1760])
-		v2 = t1
-		v3 = int32(uint32(v2) >> 4)
-		if i32_shr_u(t0, v3)&i32(1) == 0 {
+		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v2 = t0
+		if v2 == 0 {
 			goto l0
 		}
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-		v1 = t2
-		t3 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+		t1 := int32(m.memory[uint64(uint32(v0))+30])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1776])
+		v3 = int32(uint32(t2) >> 4)
+		if i32_shr_u(t1, v3)&i32(1) == 0 {
+			goto l0
+		}
+		t3 := int32(m.memory[uint64(uint32(i32(0)))+1774])
 		v4 = t3
-		t4 := int64(load64(m.memory, uint64(uint32(v0))+944))
-		store64(m.memory, uint64(uint32(v0))+944, uint64(t4+i64(1)))
+		t4 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+		v5 = t4
+		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+		t6 := v2
+		v6 = t5
+		v1 = t6 + v6*i32(448)
+		t7 := int64(load64(m.memory, uint64(uint32(v1))+320))
+		store64(m.memory, uint64(uint32(v1))+320, uint64(t7+i64(1)))
 		{
-			t5 := v0
-			v5 = v3 & i32(7)
-			v3 = t5 + v5<<3
-			v6 = v3 + i32(974)
-			t6 := int32(load16(m.memory, uint32(v6)))
-			v1 = v4 | v1<<8&i32(3840)
-			if t6 == v1 {
+			t8 := v1
+			v7 = v3 & i32(7)
+			v3 = t8 + v7<<3
+			v8 = v3 + i32(350)
+			t9 := int32(load16(m.memory, uint32(v8)))
+			v4 = v5 | v4<<8&i32(3840)
+			if t9 == v4 {
 				goto l1
 			}
-			store16(m.memory, uint32(v6), uint16(v1))
-			t7 := int64(load64(m.memory, uint64(uint32(v0))+952))
-			store64(m.memory, uint64(uint32(v0))+952, uint64(t7+i64(1)))
-			t8 := int32(m.memory[uint64(uint32(i32(0)))+1760])
-			v2 = t8
+			store16(m.memory, uint32(v8), uint16(v4))
+			t10 := int64(load64(m.memory, uint64(uint32(v1))+328))
+			store64(m.memory, uint64(uint32(v1))+328, uint64(t10+i64(1)))
 		}
 	l1:
-		t9 := int32(m.memory[uint64(uint32(i32(0)))+1761])
-		t10 := v3 + i32(970)
-		v2 = v2<<8 | t9
-		store16(m.memory, uint32(t10), uint16(v2&i32(0xfff)))
+		t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1776))
+		t12 := v3 + i32(346)
+		v1 = t11
+		v4 = v1<<8 | int32(uint32(v1)>>8)
+		store16(m.memory, uint32(t12), uint16(v4&i32(0xfff)))
 		v1 = i32(1)
-		v4 = v3 + i32(972)
-		t11 := int32(load16(m.memory, uint32(v4)))
-		v3 = t11
+		v5 = v3 + i32(348)
+		t13 := int32(load16(m.memory, uint32(v5)))
+		v3 = t13
 		if v3 == 0 {
 			goto l0
 		}
-		t12 := int32(load16(m.memory, uint32(v0+v5<<3+i32(968))))
-		if uint32((v2-(v3+t12))&i32(0xfff)) > uint32(i32(2048)) {
+		t14 := int32(load16(m.memory, uint32(v2+v6*i32(448)+v7<<3+i32(344))))
+		if uint32((v4-(v3+t14))&i32(0xfff)) > uint32(i32(2048)) {
 			goto l0
 		}
-		store16(m.memory, uint32(v4), uint16(i32(0)))
+		store16(m.memory, uint32(v5), uint16(i32(0)))
 		v1 = i32(1)
-		store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(i32_shl(i32(1), v5)))
-		t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-		store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t13|i32(8)))
-		t14 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-		store64(m.memory, uint32(v0+v5<<6+i32(80)), uint64(t14))
+		store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(i32_shl(i32(1), v7)))
+		t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+		store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t15|i32(8)))
+		t16 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+		store64(m.memory, uint32(v0+v7<<6+i32(80)), uint64(t16))
 	}
 l0:
 	return v1
@@ -3884,7 +4110,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 				if uint32(t2) <= uint32(v6) {
 					goto l5
 				}
-				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
 				v3 = t3
 				if v3 == 0 {
 					goto l5
@@ -3893,9 +4119,9 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 				v2 = t4
 			}
 		l5:
-			t5 := int32(m.memory[uint64(uint32(i32(0)))+1763])
+			t5 := int32(m.memory[uint64(uint32(i32(0)))+1779])
 			v3 = t5
-			t6 := int32(m.memory[uint64(uint32(i32(0)))+1762])
+			t6 := int32(m.memory[uint64(uint32(i32(0)))+1778])
 			v1 = t6
 			t7 := int32(load16(m.memory, uint64(uint32(v5))+10))
 			v6 = t7
@@ -3914,7 +4140,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 				if uint32(t11) <= uint32(v9) {
 					goto l6
 				}
-				t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+				t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
 				v10 = t12
 				if v10 == 0 {
 					goto l6
@@ -4010,7 +4236,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 			v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
 			v0 = int32(int64(uint64((int64(uint64(v11)>>63)^int64(uint64(v11)>>32))*int64(uint32(v4))) >> 32))
 			{
-				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+				t33 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
 				v6 = t33
 				if v6 != 0 {
 					t34 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
@@ -4048,7 +4274,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 							if uint32(t42) <= uint32(v1) {
 								goto l13
 							}
-							v1 = v7 + v1*i32(1088)
+							v1 = v7 + v1*i32(576)
 							t43 := int64(load64(m.memory, uint32(v1+v10+i32(72))))
 							v11 = t43
 							{
@@ -4056,12 +4282,12 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 									if v5 != 0 {
 										goto l14
 									}
-									t44 := int64(load32(m.memory, uint64(uint32(v1))+876))
+									t44 := int64(load32(m.memory, uint64(uint32(v1))+8))
 									v15 = t44
 									goto l15
 								}
 							l14:
-								t45 := int64(load32(m.memory, uint64(uint32(v1))+876))
+								t45 := int64(load32(m.memory, uint64(uint32(v1))+8))
 								t46 := v11 * v14
 								t47 := v12
 								v15 = t45
@@ -4113,7 +4339,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 					if uint32(t48) <= uint32(v1) {
 						goto l18
 					}
-					t57 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+					t57 := int32(load32(m.memory, uint64(uint32(i32(0)))+1600))
 					v8 = t57
 					if v8 != 0 {
 						goto l19
@@ -4145,7 +4371,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 					if v15 == 0 {
 						goto l21
 					}
-					t63 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+					t63 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
 					v11 = t63
 					t64 := int64(load64(m.memory, uint64(uint32(v0))+128))
 					if uint64(v11-v15) >= uint64(t64) {
@@ -4173,7 +4399,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 					goto l24
 				l23:
 					{
-						t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+						t69 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
 						v6 = t69
 						if v6 != 0 {
 							goto l25
@@ -4224,7 +4450,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 						if uint32(t78) <= uint32(v7) {
 							goto l24
 						}
-						v7 = v13 + v7*i32(1088)
+						v7 = v13 + v7*i32(576)
 						t79 := int64(load64(m.memory, uint32(v7+v18+i32(72))))
 						v11 = t79
 						{
@@ -4232,12 +4458,12 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 								if v5 != 0 {
 									goto l27
 								}
-								t80 := int64(load32(m.memory, uint64(uint32(v7))+876))
+								t80 := int64(load32(m.memory, uint64(uint32(v7))+8))
 								v15 = t80
 								goto l28
 							}
 						l27:
-							t81 := int64(load32(m.memory, uint64(uint32(v7))+876))
+							t81 := int64(load32(m.memory, uint64(uint32(v7))+8))
 							t82 := v11 * v14
 							t83 := v12
 							v15 = t81
@@ -4262,7 +4488,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 				t84 := v8 + v1<<4
 				v15 = int64(uint32(v9))
 				store64(m.memory, uint64(uint32(t84))+8, uint64(v15))
-				t85 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
+				t85 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
 				v11 = t85
 			}
 		l22:
@@ -4276,18 +4502,18 @@ l13:
 }
 
 func (m *Module) fn13(v0 int32) {
-	var v1, v2, v3 int32
-	store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(4)))
-	store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+	var v1, v2, v3, v4 int32
+	store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(4)))
+	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
 	{
 		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-		t1 := int32(m.memory[uint64(uint32(i32(0)))+1760])
-		t2 := int32(m.memory[uint64(uint32(i32(0)))+1761])
+		t1 := int32(m.memory[uint64(uint32(i32(0)))+1776])
+		t2 := int32(m.memory[uint64(uint32(i32(0)))+1777])
 		v0 = t1<<8 | t2 | v0<<16
 		if uint32(t0) <= uint32(v0) {
 			return
 		}
-		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
+		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
 		v1 = t3
 		if v1 == 0 {
 			return
@@ -4297,42 +4523,51 @@ func (m *Module) fn13(v0 int32) {
 		if t4 == 0 {
 			return
 		}
-		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 		t6 := int32(load32(m.memory, uint64(uint32(v2))+24))
 		v2 = t6
-		if uint32(t5) <= uint32(v2) {
-			return
+		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+		p8 := i32(0)
+		if uint32(t7) > uint32(v2) {
+			p8 = t5 + v2*i32(576)
 		}
-		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-		v3 = t7
+		v3 = p8
 		if v3 == 0 {
 			return
 		}
+		t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v4 = t9
+		if v4 == 0 {
+			return
+		}
 		v0 = v1 + v0*i32(48)
-		t8 := int32(load32(m.memory, uint64(uint32(v0))+40))
-		store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t8))
-		t9 := int32(load16(m.memory, uint32(v0+i32(44))))
-		store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t9))
-		v0 = v3 + v2*i32(1088)
-		t10 := int32(load32(m.memory, uint64(uint32(v0))+16))
-		store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t10))
-		t11 := int32(load16(m.memory, uint32(v0+i32(20))))
-		store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(t11))
-		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
-		store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v2))
-		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
-		t12 := int64(load64(m.memory, uint64(uint32(v0))+816))
-		store64(m.memory, uint64(uint32(v0))+816, uint64(t12+i64(1)))
+		t10 := int32(load32(m.memory, uint64(uint32(v0))+40))
+		store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t10))
+		t11 := int32(load16(m.memory, uint32(v0+i32(44))))
+		v0 = t11
+		t12 := int32(load32(m.memory, uint64(uint32(v3))+16))
+		store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t12))
+		store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(v0))
+		t13 := int32(load16(m.memory, uint32(v3+i32(20))))
+		store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t13))
+		store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(i32(7)))
+		store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v2))
+		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+		v0 = v4 + v2*i32(448)
+		t14 := int64(load64(m.memory, uint64(uint32(v0))+224))
+		store64(m.memory, uint64(uint32(v0))+224, uint64(t14+i64(1)))
 	}
 }
 
 func (m *Module) fn14(v0, v1, v2, v3 int32) {
 	var v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 int32
-	var v19, v20, v21, v22, v23, v24, v25, v26, v27 int64
+	var v19, v20, v21, v22, v23, v24 int64
+	var v25, v26 int32
+	var v27, v28 int64
 	t0 := m.g0
 	v4 = t0 - i32(16)
 	m.g0 = v4
-	t1 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
+	t1 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
 	v5 = t1
 	v5 = v5<<8 | int32(uint32(v5)>>8)
 	{
@@ -4340,16 +4575,16 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 			if v3 != 0 {
 				goto l0
 			}
-			t2 := int32(m.memory[uint64(uint32(i32(0)))+1744])
+			t2 := int32(m.memory[uint64(uint32(i32(0)))+1760])
 			if t2&i32(1) == 0 {
 				goto l1
 			}
 			{
-				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
+				t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
 				if t3 != i32(0xc28001) {
 					goto l2
 				}
-				t4 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
+				t4 := int32(load16(m.memory, uint64(uint32(i32(0)))+1764))
 				v3 = t4
 				if uint32((v3<<8|int32(uint32(v3)>>8))&i32(0xffff)) < uint32(i32(16)) {
 					goto l1
@@ -4359,14 +4594,14 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 			v3 = v5 & i32(0xffff)
 			switch v3 + i32(-2048) {
 			case 0:
-				t217 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-				if t217&i32(240) != i32(64) {
+				t224 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+				if t224&i32(240) != i32(64) {
 					goto l1
 				}
-				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(7)))
-				t218 := int32(m.memory[uint64(uint32(i32(0)))+1759])
-				v3 = int32(uint32(t218) >> 5)
-				goto l57
+				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
+				t225 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+				v3 = int32(uint32(t225) >> 5)
+				goto l58
 			case 1, 2, 3, 4, 5:
 				goto l1
 			case 6:
@@ -4380,55 +4615,55 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 		if v3 == i32(34525) {
 			{
 				{
-					t5 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+					t5 := int32(m.memory[uint64(uint32(i32(0)))+1774])
 					v6 = t5
 					if v6&i32(240) != i32(96) {
-						store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(3)))
-						store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+						store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(3)))
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
 						goto l1
 					}
 					v5 = i32(0)
 					{
-						t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
+						t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1782))
 						if t6 != i32(253) {
 							goto l8
 						}
 						v5 = i32(0)
-						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1770))
+						t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1786))
 						if t7 != 0 {
 							goto l8
 						}
 						v5 = i32(0)
-						t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1774))
+						t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1790))
 						if t8 != 0 {
 							goto l8
 						}
-						t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1778))
+						t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1794))
 						v3 = t9
 						v5 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
 					}
 				l8:
-					t10 := int32(m.memory[uint64(uint32(i32(0)))+1764])
+					t10 := int32(m.memory[uint64(uint32(i32(0)))+1780])
 					v7 = t10
 					v8 = i32(0)
 					v3 = i32(0)
 					{
-						t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1782))
+						t11 := int32(load32(m.memory, uint64(uint32(i32(0)))+1798))
 						v9 = t11
 						if v9 != i32(253) {
 							goto l9
 						}
 						v3 = i32(0)
-						t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1786))
+						t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1802))
 						if t12 != 0 {
 							goto l9
 						}
 						v3 = i32(0)
-						t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1790))
+						t13 := int32(load32(m.memory, uint64(uint32(i32(0)))+1806))
 						if t13 != 0 {
 							goto l9
 						}
-						t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1794))
+						t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1810))
 						v3 = t14
 						v3 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
 					}
@@ -4442,10 +4677,10 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 					}
 				}
 			l10:
-				t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1800))
+				t15 := int32(load16(m.memory, uint64(uint32(i32(0)))+1816))
 				v8 = t15
 				v8 = v8<<8 | int32(uint32(v8)>>8)
-				t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1798))
+				t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1814))
 				v10 = t16
 				v10 = v10<<8 | int32(uint32(v10)>>8)
 			}
@@ -4453,7 +4688,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 			if v9&i32(49407) != i32(33022) {
 				v9 = i32(0)
 				{
-					t17 := int32(m.memory[uint64(uint32(i32(0)))+1765])
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1781])
 					if uint32(t17) > uint32(i32(1)) {
 						{
 							t18 := int32(load32(m.memory, uint64(uint32(v0))+48))
@@ -4469,7 +4704,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 							if v8&i32(0xffff) != i32(4791) {
 								goto l14
 							}
-							t19 := int32(m.memory[uint64(uint32(i32(0)))+1806])
+							t19 := int32(m.memory[uint64(uint32(i32(0)))+1822])
 							v9 = t19
 							var p20 int32
 							if v9 != i32(129) {
@@ -4491,13 +4726,13 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 							if uint32(t22) <= uint32(v11) {
 								goto l15
 							}
-							t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+							t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
 							v12 = t23
 							if v12 == 0 {
 								goto l15
 							}
 							t24 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-							t25 := int32(load32(m.memory, uint64(uint32(v1))+4))
+							t25 := int32(load32(m.memory, uint32(v1)))
 							v13 = t25
 							if uint32(t24) <= uint32(v13) {
 								goto l15
@@ -4510,12 +4745,12 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 							if uint32(t28) <= uint32(v15) {
 								goto l15
 							}
-							t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
+							t29 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
 							v16 = t29
 							if v16 == 0 {
 								goto l15
 							}
-							t30 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+							t30 := int32(m.memory[uint64(uint32(i32(0)))+1775])
 							v17 = int32(uint32(v6<<8|t30) >> 4)
 							t31 := int32(load32(m.memory, uint64(uint32(v0))+28))
 							v18 = t31
@@ -4570,7 +4805,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 									if uint32(t40) <= uint32(v6) {
 										goto l15
 									}
-									t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+									t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
 									v11 = t42
 									if v11 == 0 {
 										goto l15
@@ -4590,701 +4825,741 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 							t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
 							v12 = t45
 							if v12 != 0 {
-								v2 = v2 - v18
-								p46 := i32(60)
-								if uint32(v2) > uint32(i32(60)) {
-									p46 = v2
+								v11 = v2 - v18
+								var p46 int32
+								if uint32(v11) > uint32(i32(60)) {
+									p46 = 1
 								}
-								v13 = p46
+								v15 = p46
 								t47 := v1
 								v2 = int32(uint32(v17&i32(224)) >> 5)
-								v14 = t47 + v2<<2 + i32(736)
-								v15 = v1 + v2<<6
-								v11 = v15 + i32(64)
+								v14 = t47 + v2<<6
+								v13 = i32(0)
+								t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+								v16 = t48
 								{
-									t48 := int32(m.memory[uint32(v1+i32(30))])
-									t49 := v0
-									v16 = t48 & i32(31)
-									t50 := int64(load64(m.memory, uint32(t49+v16*i32(56)+i32(184))))
-									v19 = t50
+									t49 := int64(load64(m.memory, uint32(v0+i32(88))))
+									v19 = t49
 									if v19 == 0 {
 										goto l23
 									}
-									t51 := int32(load32(m.memory, uint64(uint32(v0))+24))
-									if i32_shr_u(t51, v2)&i32(1) == 0 {
+									v13 = i32(0)
+									t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v18 = t50
+									if v18 == 0 {
 										goto l23
 									}
-									t52 := int64(load64(m.memory, uint32(v11)))
-									v20 = int64(uint32(v13))
-									t53 := int32(load32(m.memory, uint32(v14)))
-									t54 := t52 + v20
-									v18 = t53
-									t55 := int64(load64(m.memory, uint32(v0+v16*i32(56)+i32(168))))
-									t56 := t54 - int64(uint32(v18))
-									v21 = t55
-									t57 := int64(load64(m.memory, uint32(v0)))
-									t58 := v21
-									v22 = t57
-									t59 := int64(load64(m.memory, uint64(uint32(v0))+8))
-									t60 := int64(load64(m.memory, uint64(uint32(v0))+88))
-									t61 := v22
-									v23 = t60
-									v24 = t59 - v23
-									p62 := i64(0)
-									if uint64(v22) > uint64(v24) {
-										p62 = int64(uint64((t61-v24)*v19) >> 16)
-									}
-									v22 = p62
-									p63 := v22
-									if uint64(v22) > uint64(v21) {
-										p63 = t58
-									}
-									p64 := v22
-									if v21 != i64(0) {
-										p64 = p63
-									}
-									if uint64(t56) <= uint64(p64) {
-										goto l23
-									}
-									store64(m.memory, uint64(uint32(v0))+88, uint64(v23+v20))
-									store32(m.memory, uint32(v14), uint32(v18+v13))
+									t51 := int32(load32(m.memory, uint32(v18+v16*i32(448)+v2<<2+i32(80))))
+									v13 = t51
 								}
 							l23:
-								t65 := int64(load64(m.memory, uint32(v11)))
-								t66 := v11
-								v22 = int64(uint32(v13))
-								v21 = t65 + v22
-								store64(m.memory, uint32(t66), uint64(v21))
-								{
-									t67 := v21
-									v11 = v15 + i32(112)
-									t68 := int64(load32(m.memory, uint32(v11)))
-									if uint64(t67) <= uint64(t68) {
-										goto l24
-									}
-									store32(m.memory, uint32(v11), uint32(v21))
+								p52 := i32(60)
+								if v15 != 0 {
+									p52 = v11
 								}
-							l24:
-								t69 := int64(load64(m.memory, uint64(uint32(v0))+8))
-								t70 := v0
-								v24 = t69 + v22
-								store64(m.memory, uint64(uint32(t70))+8, uint64(v24))
+								v15 = p52
+								v11 = v14 + i32(64)
 								{
-									t71 := int32(load32(m.memory, uint64(uint32(v0))+24))
-									v11 = i32_shl(i32(1), v2)
-									v13 = t71 & v11
-									if v13 == 0 {
-										goto l25
-									}
-									t72 := int32(m.memory[uint32(v1+v2<<6+i32(124))])
-									if t72 != 0 {
-										goto l25
-									}
 									{
-										t73 := int32(load32(m.memory, uint32(v14)))
-										if t73 != 0 {
-											goto l26
+										t53 := int32(m.memory[uint32(v1+i32(29))])
+										t54 := v0
+										v18 = t53 & i32(31)
+										t55 := int64(load64(m.memory, uint32(t54+v18*i32(56)+i32(192))))
+										v20 = t55
+										if v20 == 0 {
+											goto l24
 										}
-										{
-											{
-												if v19 != i64(0) {
-													goto l27
-												}
-												t74 := int64(load64(m.memory, uint32(v0+v16*i32(56)+i32(168))))
-												v19 = t74
-												goto l28
-											}
-										l27:
-											t75 := int64(load64(m.memory, uint32(v0+v16*i32(56)+i32(168))))
-											v20 = t75
-											t76 := int64(load64(m.memory, uint32(v0)))
-											t77 := v20
-											v23 = t76
-											t78 := int64(load64(m.memory, uint64(uint32(v0))+88))
-											t79 := v23
-											v24 = v24 - t78
-											p80 := i64(0)
-											if uint64(v23) > uint64(v24) {
-												p80 = int64(uint64((t79-v24)*v19) >> 16)
-											}
-											v19 = p80
-											p81 := v19
-											if uint64(v19) > uint64(v20) {
-												p81 = t77
-											}
-											p82 := v19
-											if v20 != i64(0) {
-												p82 = p81
-											}
-											v19 = p82
+										t56 := int32(load32(m.memory, uint64(uint32(v0))+24))
+										v14 = t56
+										if i32_shr_u(v14, v2)&i32(1) == 0 {
+											goto l24
 										}
-									l28:
-										if uint64(v21) < uint64(v19) {
+										v21 = int64(uint32(v15))
+										t57 := int64(load64(m.memory, uint32(v11)))
+										t58 := int64(load64(m.memory, uint32(v0+v18*i32(56)+i32(176))))
+										t59 := v21 - int64(uint32(v13)) + t57
+										v22 = t58
+										t60 := int64(load64(m.memory, uint32(v0)))
+										t61 := v22
+										v23 = t60
+										t62 := int64(load64(m.memory, uint64(uint32(v0))+8))
+										t63 := v23
+										v24 = t62 - v19
+										p64 := i64(0)
+										if uint64(v23) > uint64(v24) {
+											p64 = int64(uint64((t63-v24)*v20) >> 16)
+										}
+										v23 = p64
+										p65 := v23
+										if uint64(v23) > uint64(v22) {
+											p65 = t61
+										}
+										p66 := v23
+										if v22 != i64(0) {
+											p66 = p65
+										}
+										if uint64(t59) <= uint64(p66) {
+											goto l24
+										}
+										t67 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v25 = t67
+										if v25 == 0 {
 											goto l25
 										}
+										t68 := v0 + i32(88)
+										v19 = v19 + v21
+										store64(m.memory, uint32(t68), uint64(v19))
+										t69 := v25 + v16*i32(448) + v2<<2 + i32(80)
+										v13 = v13 + v15
+										store32(m.memory, uint32(t69), uint32(v13))
+									}
+								l24:
+									t70 := int64(load64(m.memory, uint32(v11)))
+									t71 := v11
+									v23 = int64(uint32(v15))
+									v22 = t70 + v23
+									store64(m.memory, uint32(t71), uint64(v22))
+									{
+										t72 := v22
+										v11 = v1 + v2<<6 + i32(112)
+										t73 := int64(load32(m.memory, uint32(v11)))
+										if uint64(t72) <= uint64(t73) {
+											goto l26
+										}
+										store32(m.memory, uint32(v11), uint32(v22))
 									}
 								l26:
-									t83 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t83|i32(1)))
+									t74 := int64(load64(m.memory, uint64(uint32(v0))+8))
+									t75 := v0
+									v23 = t74 + v23
+									store64(m.memory, uint64(uint32(t75))+8, uint64(v23))
+									t76 := int32(load32(m.memory, uint64(uint32(v0))+24))
+									v14 = t76
+									if i32_shr_u(v14, v2)&i32(1) == 0 {
+										goto l25
+									}
+									t77 := int32(m.memory[uint32(v1+v2<<6+i32(124))])
+									if t77 != 0 {
+										goto l25
+									}
+									if v13 != 0 {
+										goto l27
+									}
+									{
+										{
+											if v20 != i64(0) {
+												goto l28
+											}
+											t78 := int64(load64(m.memory, uint32(v0+v18*i32(56)+i32(176))))
+											v23 = t78
+											goto l29
+										}
+									l28:
+										t79 := int64(load64(m.memory, uint32(v0+v18*i32(56)+i32(176))))
+										v24 = t79
+										t80 := int64(load64(m.memory, uint32(v0)))
+										t81 := v24
+										v21 = t80
+										t82 := v21
+										v23 = v23 - v19
+										p83 := i64(0)
+										if uint64(v21) > uint64(v23) {
+											p83 = int64(uint64((t82-v23)*v20) >> 16)
+										}
+										v23 = p83
+										p84 := v23
+										if uint64(v23) > uint64(v24) {
+											p84 = t81
+										}
+										p85 := v23
+										if v24 != i64(0) {
+											p85 = p84
+										}
+										v23 = p85
+									}
+								l29:
+									if uint64(v22) < uint64(v23) {
+										goto l25
+									}
+								l27:
+									t86 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+									store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t86|i32(1)))
 								}
 							l25:
 								{
-									t84 := int32(load32(m.memory, uint64(uint32(v0))+48))
-									if t84 == 0 {
-										goto l29
+									t87 := int32(load32(m.memory, uint64(uint32(v0))+48))
+									if t87 == 0 {
+										goto l30
 									}
 									if v9 == 0 {
-										goto l29
+										goto l30
 									}
-									if v13 == 0 {
-										goto l29
+									if i32_shr_u(v14, v2)&i32(1) == 0 {
+										goto l30
 									}
-									v9 = int32(uint32(v5) >> 24)
-									t85 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-									t86 := int32(uint32(v5)>>16) & i32(255)
-									v13 = t85
-									v9 = t86 ^ v13
-									t87 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-									t88 := int32(uint32(v5)>>8) & i32(255)
-									v15 = t87
-									v9 = t88 ^ (v15 ^ int32(uint32(v13)>>8))
-									t89 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-									t90 := v5 & i32(255)
-									v9 = t89
-									v5 = t90 ^ (v9^int32(uint32(v15)>>8))&i32(0xffff)
-									t91 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t92 := int32(uint32((v9^v10)&i32(0xff00)) >> 8)
-									v9 = t91
-									v5 = t92 ^ v9
-									t93 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t94 := int32(uint32(v9)>>8) ^ v10&i32(255)
-									v9 = t93
-									v5 = t94 ^ v9
+									t88 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v9 = t88
+									if v9 == 0 {
+										goto l30
+									}
+									v11 = int32(uint32(v5) >> 24)
+									t89 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+									t90 := int32(uint32(v5)>>16) & i32(255)
+									v13 = t89
+									v11 = t90 ^ v13
+									t91 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+									t92 := int32(uint32(v5)>>8) & i32(255)
+									v14 = t91
+									v11 = t92 ^ (v14 ^ int32(uint32(v13)>>8))
+									t93 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+									t94 := v5 & i32(255)
+									v11 = t93
+									v5 = t94 ^ (v11^int32(uint32(v14)>>8))&i32(0xffff)
 									t95 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t96 := int32(uint32(v3) >> 24)
-									v10 = t95
-									v5 = t96 ^ (v10 ^ int32(uint32(v9)>>8))
+									t96 := int32(uint32((v11^v10)&i32(0xff00)) >> 8)
+									v11 = t95
+									v5 = t96 ^ v11
 									t97 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t98 := int32(uint32(v3)>>16) & i32(255)
-									v9 = t97
-									v5 = t98 ^ (v9 ^ int32(uint32(v10)>>8))
+									t98 := int32(uint32(v11)>>8) ^ v10&i32(255)
+									v10 = t97
+									v5 = t98 ^ v10
 									t99 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t100 := int32(uint32(v3)>>8) & i32(255)
-									v10 = t99
-									v5 = t100 ^ (v10 ^ int32(uint32(v9)>>8))
+									t100 := int32(uint32(v3) >> 24)
+									v11 = t99
+									v5 = t100 ^ (v11 ^ int32(uint32(v10)>>8))
 									t101 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t102 := v3 & i32(255)
-									v5 = t101
-									v3 = t102 ^ (v5^int32(uint32(v10)>>8))&i32(0xffff)
-									t103 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									t104 := int32(uint32((v5^v8)&i32(0xff00)) >> 8)
-									v5 = t103
-									v3 = t104 ^ v5
-									t105 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									t106 := int32(uint32(v5)>>8) ^ v8&i32(255)
+									t102 := int32(uint32(v3)>>16) & i32(255)
+									v10 = t101
+									v5 = t102 ^ (v10 ^ int32(uint32(v11)>>8))
+									t103 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t104 := int32(uint32(v3)>>8) & i32(255)
+									v11 = t103
+									v5 = t104 ^ (v11 ^ int32(uint32(v10)>>8))
+									t105 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t106 := v3 & i32(255)
 									v5 = t105
-									v3 = t106 ^ v5
+									v3 = t106 ^ (v5^int32(uint32(v11)>>8))&i32(0xffff)
 									t107 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									v9 = t107
-									v3 = v9 ^ int32(uint32(v5)>>8) ^ v7
-									t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
-									v8 = t108
-									t109 := int32(load32(m.memory, uint64(uint32(v1))+4))
-									t110 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									t111 := v8
-									v5 = t109<<16 | (t110 ^ int32(uint32(v9)>>8))
-									t112 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-									t113 := t111 + v5*i32(48)
-									v9 = t112
-									p114 := i32(0)
-									if uint32(v9) > uint32(v5) {
-										p114 = t113
+									t108 := int32(uint32((v5^v8)&i32(0xff00)) >> 8)
+									v5 = t107
+									v3 = t108 ^ v5
+									t109 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t110 := int32(uint32(v5)>>8) ^ v8&i32(255)
+									v5 = t109
+									v3 = t110 ^ v5
+									t111 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									v8 = t111
+									v3 = v8 ^ int32(uint32(v5)>>8) ^ v7
+									t112 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+									v10 = t112
+									t113 := int32(load32(m.memory, uint32(v1)))
+									t114 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t115 := v10
+									v7 = t113<<16 | (t114 ^ int32(uint32(v8)>>8))
+									t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+									t117 := t115 + v7*i32(48)
+									v13 = t116
+									p118 := i32(0)
+									if uint32(v13) > uint32(v7) {
+										p118 = t117
 									}
-									v3 = p114
+									v3 = p118
 									if v3 == 0 {
-										goto l29
+										goto l30
 									}
-									t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-									t116 := int32(load32(m.memory, uint64(uint32(v1))+12))
-									t117 := int32(load32(m.memory, uint64(uint32(v1))+8))
-									v7 = t116 + v6 - t117
-									t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
-									p119 := i32(0)
-									if uint32(t118) > uint32(v7) {
-										p119 = t115 + v7<<3
+									t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+									t120 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+									t121 := v9
+									v5 = t120
+									t122 := int32(load32(m.memory, uint64(uint32(t121+v5*i32(448)))+180))
+									t123 := int32(load32(m.memory, uint64(uint32(v1))+4))
+									v8 = t122 + (v6 - t123)
+									t124 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+									p125 := i32(0)
+									if uint32(t124) > uint32(v8) {
+										p125 = t119 + v8<<3
 									}
-									v7 = p119
-									if v7 == 0 {
-										goto l29
+									v8 = p125
+									if v8 == 0 {
+										goto l30
 									}
-									v10 = i32(0)
+									v14 = v12 + v6*i32(576)
+									v16 = v14 + v2<<6
+									v18 = v16 + i32(125)
+									t126 := int32(m.memory[uint32(v18)])
+									v11 = t126
+									t127 := int64(load64(m.memory, uint32(v16+i32(72))))
+									v20 = t127
+									t128 := v0
+									v25 = v14 + i32(29)
+									t129 := int32(m.memory[uint32(v25)])
+									t130 := int64(load64(m.memory, uint32(t128+t129&i32(31)*i32(56)+i32(200))))
+									v24 = t130
+									v14 = i32(0)
 									{
-										t120 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-										v21 = t120
-										t121 := int64(load64(m.memory, uint64(uint32(v1))+656))
-										t122 := v21
-										v19 = t121
-										v20 = t122 - v19
-										t123 := int64(load64(m.memory, uint64(uint32(v0))+64))
-										t124 := v20
-										v24 = t123
-										if uint64(t124) < uint64(v24) {
-											goto l30
+										t131 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+										v22 = t131
+										t132 := v22
+										v16 = v9 + v5*i32(448)
+										t133 := int64(load64(m.memory, uint64(uint32(v16))+160))
+										v23 = t133
+										v21 = t132 - v23
+										t134 := int64(load64(m.memory, uint64(uint32(v0))+64))
+										t135 := v21
+										v19 = t134
+										if uint64(t135) < uint64(v19) {
+											goto l31
 										}
+										v16 = v16 + i32(160)
 										{
-											if uint64(v20-v24) >= uint64(v24) {
-												goto l31
+											if uint64(v21-v19) >= uint64(v19) {
+												goto l32
 											}
-											t125 := int32(load32(m.memory, uint64(uint32(v1))+616))
-											v10 = t125
+											t136 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(448)))+172))
+											v14 = t136
 										}
-									l31:
-										store64(m.memory, uint64(uint32(v1))+656, uint64(v21))
-										store32(m.memory, uint64(uint32(v1))+616, uint32(i32(0)))
-										store32(m.memory, uint64(uint32(v1))+664, uint32(v10))
-										v19 = v21
+									l32:
+										store64(m.memory, uint32(v16), uint64(v22))
+										v16 = v9 + v5*i32(448)
+										store32(m.memory, uint64(uint32(v16))+172, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(v16))+176, uint32(v14))
+										v23 = v22
 									}
-								l30:
+								l31:
 									{
-										t126 := int64(load64(m.memory, uint32(v7)))
-										if uint64(t126) > uint64(v19) {
-											goto l32
+										t137 := int64(load64(m.memory, uint32(v8)))
+										if uint64(t137) > uint64(v23) {
+											goto l33
 										}
-										t127 := int32(load32(m.memory, uint64(uint32(v1))+616))
-										store32(m.memory, uint64(uint32(v1))+616, uint32(t127+i32(1)))
+										v14 = v9 + v5*i32(448)
+										t138 := int32(load32(m.memory, uint64(uint32(v14))+172))
+										store32(m.memory, uint64(uint32(v14))+172, uint32(t138+i32(1)))
 									}
-								l32:
-									store64(m.memory, uint32(v7), uint64(v21+i64(1)))
-									t128 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-									t129 := v3
-									v21 = t128
-									store64(m.memory, uint32(t129), uint64(v21))
-									t130 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
-									store32(m.memory, uint64(uint32(v3))+24, uint32(t130))
-									t131 := int32(load32(m.memory, uint64(uint32(i32(0)))+1750))
-									store32(m.memory, uint64(uint32(v3))+40, uint32(t131))
-									t132 := int32(load16(m.memory, uint64(uint32(i32(0)))+1754))
-									store16(m.memory, uint32(v3+i32(44)), uint16(t132))
+								l33:
+									store64(m.memory, uint32(v8), uint64(v22+i64(1)))
+									t139 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+									t140 := v3
+									v22 = t139
+									store64(m.memory, uint32(t140), uint64(v22))
+									store32(m.memory, uint64(uint32(v3))+24, uint32(v5))
+									t141 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
+									store32(m.memory, uint64(uint32(v3))+40, uint32(t141))
+									t142 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
+									store16(m.memory, uint32(v3+i32(44)), uint16(t142))
 									{
 										{
-											t133 := int32(load32(m.memory, uint64(uint32(v3))+20))
-											v10 = t133
-											if v10 == 0 {
-												goto l33
+											t143 := int32(load32(m.memory, uint64(uint32(v3))+20))
+											v14 = t143
+											if v14 == 0 {
+												goto l34
 											}
-											v7 = v5 + i32(1)
-											goto l34
+											v8 = v7 + i32(1)
+											goto l35
 										}
-									l33:
-										v7 = v12 + v6*i32(1088)
-										v13 = v7 + i32(624)
+									l34:
+										v8 = v9 + v6*i32(448)
+										v16 = v8 + i32(196)
 										{
-											t134 := int32(load32(m.memory, uint64(uint32(v7))+624))
-											v7 = t134
-											if v7 == 0 {
-												goto l35
-											}
-											t135 := v9
-											v15 = v7 + i32(-1)
-											if uint32(t135) > uint32(v15) {
+											t144 := int32(load32(m.memory, uint64(uint32(v8))+196))
+											v8 = t144
+											if v8 == 0 {
 												goto l36
 											}
+											t145 := v13
+											v26 = v8 + i32(-1)
+											if uint32(t145) > uint32(v26) {
+												goto l37
+											}
 										}
-									l35:
-										store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
-										store32(m.memory, uint64(uint32(v3))+28, uint32(v6))
-										store32(m.memory, uint64(uint32(v3))+32, uint32(v7))
-										goto l37
 									l36:
 										store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
 										store32(m.memory, uint64(uint32(v3))+28, uint32(v6))
-										store32(m.memory, uint64(uint32(v3))+32, uint32(v7))
-										if v8 == 0 {
-											goto l37
-										}
-										store32(m.memory, uint64(uint32(v8+v15*i32(48)))+36, uint32(v5+i32(1)))
+										store32(m.memory, uint64(uint32(v3))+32, uint32(v8))
+										goto l38
 									l37:
-										t136 := v13
-										v7 = v5 + i32(1)
-										store32(m.memory, uint32(t136), uint32(v7))
-										v9 = v12 + v6*i32(1088)
-										t137 := int32(load32(m.memory, uint64(uint32(v9))+620))
-										store32(m.memory, uint64(uint32(v9))+620, uint32(t137+i32(1)))
+										store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(v3))+28, uint32(v6))
+										store32(m.memory, uint64(uint32(v3))+32, uint32(v8))
+										if v10 == 0 {
+											goto l38
+										}
+										store32(m.memory, uint64(uint32(v10+v26*i32(48)))+36, uint32(v7+i32(1)))
+									l38:
+										t146 := v16
+										v8 = v7 + i32(1)
+										store32(m.memory, uint32(t146), uint32(v8))
+										v13 = v9 + v6*i32(448)
+										t147 := int32(load32(m.memory, uint64(uint32(v13))+192))
+										store32(m.memory, uint64(uint32(v13))+192, uint32(t147+i32(1)))
 									}
-								l34:
-									store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v7))
-									store32(m.memory, uint64(uint32(v3))+20, uint32(v10+i32(1)))
-									if v8 == 0 {
-										goto l29
+								l35:
+									store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
+									store32(m.memory, uint64(uint32(v3))+20, uint32(v14+i32(1)))
+									if v10 == 0 {
+										goto l30
 									}
 									{
 										{
-											v3 = v12 + v6*i32(1088)
-											v9 = v3 + v2<<6
-											t138 := int64(load64(m.memory, uint32(v9+i32(72))))
-											v24 = t138
-											t139 := int32(m.memory[uint32(v3+i32(30))])
-											t140 := int64(load64(m.memory, uint32(v0+t139&i32(31)*i32(56)+i32(192))))
-											t141 := v24
-											v19 = t140
-											var p142 int32
-											if uint64(t141) >= uint64(v19) {
-												p142 = 1
+											var p148 int32
+											if uint64(v20) >= uint64(v24) {
+												p148 = 1
 											}
-											t143 := p142 << 1
-											v9 = v9 + i32(125)
-											t144 := int32(m.memory[uint32(v9)])
-											v10 = t144
-											p145 := v10
-											if v10 == i32(2) {
-												p145 = t143
+											p149 := v11
+											if v11 == i32(2) {
+												p149 = p148 << 1
 											}
-											if p145 == i32(2) {
-												goto l38
+											if p149 == i32(2) {
+												goto l39
 											}
 											{
-												t146 := int32(load32(m.memory, uint64(uint32(v1))+636))
-												if t146 == v6 {
-													goto l39
-												}
-												store32(m.memory, uint64(uint32(v1))+636, uint32(v6))
-												t147 := int64(load64(m.memory, uint64(uint32(v1))+32))
-												store64(m.memory, uint64(uint32(v1))+640, uint64(t147))
-											}
-										l39:
-											store64(m.memory, uint64(uint32(v1))+32, uint64(v21))
-											{
-												t148 := int32(load32(m.memory, uint32(v1+i32(616))))
-												v3 = t148
-												t149 := int32(load32(m.memory, uint32(v1+i32(664))))
-												t150 := v3
-												v5 = t149
-												p151 := v5
-												if uint32(v3) > uint32(v5) {
-													p151 = t150
-												}
-												v5 = p151
-												t152 := v5
-												v3 = v12 + v6*i32(1088)
-												t153 := int32(load32(m.memory, uint64(uint32(v3))+632))
-												v7 = t153
-												if uint32(t152) >= uint32(v7) {
+												v3 = v9 + v5*i32(448)
+												t150 := int32(load32(m.memory, uint64(uint32(v3))+144))
+												if t150 == v6 {
 													goto l40
 												}
-												t154 := int64(load64(m.memory, uint64(uint32(v3))+648))
-												t155 := int64(load64(m.memory, uint64(uint32(v0))+64))
-												if uint64(v21-t154) < uint64(t155) {
-													goto l41
-												}
+												store32(m.memory, uint32(v3+i32(144)), uint32(v6))
+												t151 := int64(load64(m.memory, uint64(uint32(v3))+128))
+												store64(m.memory, uint64(uint32(v3))+136, uint64(t151))
 											}
 										l40:
-											store32(m.memory, uint32(v3+i32(632)), uint32(v5))
-											store64(m.memory, uint64(uint32(v3))+648, uint64(v21))
-											v7 = v5
-										l41:
-											v20 = v24 + v22
+											store64(m.memory, uint64(uint32(v3))+128, uint64(v22))
 											{
-												t156 := int64(load64(m.memory, uint64(uint32(v0))+56))
-												v24 = t156
-												if v24 != i64(0) {
+												t152 := int32(load32(m.memory, uint32(v3+i32(172))))
+												v5 = t152
+												t153 := int32(load32(m.memory, uint32(v3+i32(176))))
+												t154 := v5
+												v3 = t153
+												p155 := v3
+												if uint32(v5) > uint32(v3) {
+													p155 = t154
+												}
+												v3 = p155
+												t156 := v3
+												v7 = v9 + v6*i32(448)
+												t157 := int32(load32(m.memory, uint64(uint32(v7))+168))
+												v5 = t157
+												if uint32(t156) >= uint32(v5) {
+													goto l41
+												}
+												t158 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(448)))+152))
+												t159 := int64(load64(m.memory, uint64(uint32(v0))+64))
+												if uint64(v22-t158) < uint64(t159) {
 													goto l42
 												}
-												p157 := i32(1)
-												if v7 != 0 {
-													p157 = v7
+											}
+										l41:
+											store32(m.memory, uint32(v7+i32(168)), uint32(v3))
+											store64(m.memory, uint64(uint32(v9+v6*i32(448)))+152, uint64(v22))
+											v5 = v3
+										l42:
+											v19 = v20 + int64(uint32(v15))
+											{
+												t160 := int64(load64(m.memory, uint64(uint32(v0))+56))
+												v23 = t160
+												if v23 != i64(0) {
+													goto l43
 												}
-												v23 = int64(uint32(p157))
+												p161 := i32(1)
+												if v5 != 0 {
+													p161 = v5
+												}
+												v20 = int64(uint32(p161))
+												t162 := int32(m.memory[uint32(v25)])
+												v3 = v0 + t162&i32(31)*i32(56) + i32(200)
 												{
 													{
-														t158 := int32(m.memory[uint32(v1+i32(30))])
-														v3 = v0 + t158&i32(31)*i32(56)
-														t159 := int64(load64(m.memory, uint32(v3+i32(184))))
-														v25 = t159
-														if v25 != i64(0) {
-															goto l43
+														t163 := int32(m.memory[uint32(v1+i32(29))])
+														t164 := v0
+														v5 = t163 & i32(31)
+														t165 := int64(load64(m.memory, uint32(t164+v5*i32(56)+i32(192))))
+														v21 = t165
+														if v21 != i64(0) {
+															goto l44
 														}
-														t160 := int64(load64(m.memory, uint32(v3+i32(168))))
-														v25 = t160
-														goto l44
+														t166 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(176))))
+														v21 = t166
+														goto l45
 													}
-												l43:
-													t161 := int64(load64(m.memory, uint32(v3+i32(168))))
-													v24 = t161
-													t162 := int64(load64(m.memory, uint32(v0)))
-													t163 := v24
-													v26 = t162
-													t164 := int64(load64(m.memory, uint64(uint32(v0))+8))
-													t165 := int64(load64(m.memory, uint64(uint32(v0))+88))
-													t166 := v26
-													v27 = t164 - t165
-													p167 := i64(0)
-													if uint64(v26) > uint64(v27) {
-														p167 = int64(uint64((t166-v27)*v25) >> 16)
+												l44:
+													t167 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(176))))
+													v23 = t167
+													t168 := int64(load64(m.memory, uint32(v0)))
+													t169 := v23
+													v27 = t168
+													t170 := int64(load64(m.memory, uint64(uint32(v0))+8))
+													t171 := int64(load64(m.memory, uint32(v0+i32(88))))
+													t172 := v27
+													v28 = t170 - t171
+													p173 := i64(0)
+													if uint64(v27) > uint64(v28) {
+														p173 = int64(uint64((t172-v28)*v21) >> 16)
 													}
-													v25 = p167
-													p168 := v25
-													if uint64(v25) > uint64(v24) {
-														p168 = t163
+													v21 = p173
+													p174 := v21
+													if uint64(v21) > uint64(v23) {
+														p174 = t169
 													}
-													p169 := v25
-													if v24 != i64(0) {
-														p169 = p168
+													p175 := v21
+													if v23 != i64(0) {
+														p175 = p174
 													}
-													v25 = p169
+													v21 = p175
 												}
-											l44:
-												v24 = v19
-												t170 := int64(uint64(v25) / uint64(v23))
-												v25 = t170
-												t171 := int64(load64(m.memory, uint64(uint32(v12+v6*i32(1088)))+592))
-												t172 := v25
-												v23 = t171 * (v23 + i64(-1))
-												if uint64(t172) <= uint64(v23) {
-													goto l42
+											l45:
+												t176 := int64(load64(m.memory, uint32(v3)))
+												v23 = t176
+												t177 := int64(uint64(v21) / uint64(v20))
+												v21 = t177
+												t178 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(448)))+184))
+												t179 := v21
+												v20 = t178 * (v20 + i64(-1))
+												if uint64(t179) <= uint64(v20) {
+													goto l43
 												}
-												t173 := v19
-												v24 = v25 - v23
-												p174 := v24
-												if uint64(v24) < uint64(v19) {
-													p174 = t173
+												t180 := v23
+												v20 = v21 - v20
+												p181 := v20
+												if uint64(v20) < uint64(v23) {
+													p181 = t180
 												}
-												v24 = p174
+												v23 = p181
 											}
-										l42:
+										l43:
 											{
-												if uint64(v20) < uint64(v24) {
-													var p178 int32
-													if uint64(v20) >= uint64(v19) {
-														p178 = 1
+												if uint64(v19) < uint64(v23) {
+													var p185 int32
+													if uint64(v19) >= uint64(v24) {
+														p185 = 1
 													}
-													v1 = p178
-													goto l46
+													v3 = p185
+													goto l47
 												}
-												v1 = i32(2)
-												t175 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-												store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t175|i32(2)))
-												v3 = v12 + v6*i32(1088)
-												t176 := int32(load32(m.memory, uint64(uint32(v3))+624))
-												store32(m.memory, uint64(uint32(v3))+628, uint32(t176))
-												store64(m.memory, uint32(v3+v2<<3+i32(672)), uint64(v21))
-												t177 := int64(load64(m.memory, uint64(uint32(v3))+608))
-												store64(m.memory, uint64(uint32(v3))+608, uint64(t177+i64(1)))
-												goto l46
-											}
-										}
-									l38:
-										t179 := int64(load64(m.memory, uint64(uint32(v1))+32))
-										v19 = t179
-										{
-											t180 := int32(load32(m.memory, uint64(uint32(v1))+636))
-											if t180 != v6 {
+												v3 = i32(2)
+												t182 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+												store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t182|i32(2)))
+												v5 = v9 + v6*i32(448)
+												t183 := int32(load32(m.memory, uint64(uint32(v5))+196))
+												store32(m.memory, uint64(uint32(v5))+200, uint32(t183))
+												store64(m.memory, uint32(v5+v2<<3+i32(232)), uint64(v22))
+												t184 := int64(load64(m.memory, uint64(uint32(v5))+208))
+												store64(m.memory, uint64(uint32(v5))+208, uint64(t184+i64(1)))
 												goto l47
 											}
+										}
+									l39:
+										v3 = v9 + v5*i32(448)
+										t186 := int64(load64(m.memory, uint64(uint32(v3))+128))
+										v23 = t186
+										{
+											t187 := int32(load32(m.memory, uint64(uint32(v3))+144))
+											if t187 != v6 {
+												goto l48
+											}
 											{
-												t181 := int32(load32(m.memory, uint64(uint32(v0))+84))
-												switch t181 {
+												t188 := int32(load32(m.memory, uint64(uint32(v0))+84))
+												switch t188 {
 												default:
-													goto l47
+													goto l48
 												case 0:
-													t182 := int32(m.memory[uint64(uint32(v1))+31])
-													if t182 == 0 {
-														goto l47
+													t189 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(448)))+148))
+													if t189 == 0 {
+														goto l48
 													}
 													fallthrough
 												case 2:
-													t183 := int64(load64(m.memory, uint64(uint32(v1))+640))
-													v19 = t183
+													t190 := int64(load64(m.memory, uint64(uint32(v9+v5*i32(448)))+136))
+													v23 = t190
 												}
 											}
 										}
-									l47:
-										v1 = i32(2)
-										if v19 == 0 {
-											goto l46
+									l48:
+										v3 = i32(2)
+										if v23 == 0 {
+											goto l47
 										}
 										{
-											t184 := int32(load32(m.memory, uint64(uint32(v0))+80))
-											p185 := i32(1600)
-											if t184 != 0 {
-												p185 = v3 + v2<<3 + i32(672)
+											t191 := int32(load32(m.memory, uint64(uint32(v0))+80))
+											p192 := i32(1608)
+											if t191 != 0 {
+												p192 = v9 + v6*i32(448) + v2<<3 + i32(232)
 											}
-											t186 := int64(load64(m.memory, uint32(p185)))
-											v24 = t186
-											if uint64(v24) <= uint64(v19) {
-												goto l50
-											}
-											t187 := int64(load64(m.memory, uint64(uint32(v0))+64))
-											if uint64(v24-v19) >= uint64(t187) {
-												goto l46
-											}
-										}
-									l50:
-										{
-											t188 := int64(load64(m.memory, uint64(uint32(v8+v5*i32(48)))+8))
-											v19 = t188
-											if v19 == 0 {
+											t193 := int64(load64(m.memory, uint32(p192)))
+											v19 = t193
+											if uint64(v19) <= uint64(v23) {
 												goto l51
 											}
-											t189 := int64(load64(m.memory, uint64(uint32(v0))+72))
-											if uint64(v21-v19) >= uint64(t189) {
-												goto l51
-											}
-											t190 := int32(load32(m.memory, uint64(uint32(v12+v6*i32(1088)))+620))
-											t191 := int32(load32(m.memory, uint64(uint32(v8+v5*i32(48)))+16))
-											if uint32(t190<<3) <= uint32(t191*i32(9)) {
-												goto l46
+											t194 := int64(load64(m.memory, uint64(uint32(v0))+64))
+											if uint64(v19-v23) >= uint64(t194) {
+												goto l47
 											}
 										}
 									l51:
-										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v7+i32(-1)))
-										t192 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-										store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t192|i32(4)))
+										{
+											t195 := int64(load64(m.memory, uint64(uint32(v10+v7*i32(48)))+8))
+											v23 = t195
+											if v23 == 0 {
+												goto l52
+											}
+											t196 := int64(load64(m.memory, uint64(uint32(v0))+72))
+											if uint64(v22-v23) >= uint64(t196) {
+												goto l52
+											}
+											t197 := int32(load32(m.memory, uint64(uint32(v9+v6*i32(448)))+192))
+											t198 := int32(load32(m.memory, uint64(uint32(v10+v7*i32(48)))+16))
+											if uint32(t197<<3) <= uint32(t198*i32(9)) {
+												goto l47
+											}
+										}
+									l52:
+										store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v8+i32(-1)))
+										t199 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t199|i32(4)))
 									}
-								l46:
-									m.memory[uint32(v9)] = byte(v1)
+								l47:
+									m.memory[uint32(v18)] = byte(v3)
 								}
-							l29:
+							l30:
 								{
-									t193 := int32(load32(m.memory, uint64(uint32(v0))+120))
-									if t193 == 0 {
-										goto l52
+									t200 := int32(load32(m.memory, uint64(uint32(v0))+120))
+									if t200 == 0 {
+										goto l53
 									}
-									t194 := int32(load32(m.memory, uint64(uint32(v0))+36))
-									if t194&v11 == 0 {
-										goto l52
+									t201 := int32(load32(m.memory, uint64(uint32(v0))+36))
+									if i32_shr_u(t201, v2)&i32(1) == 0 {
+										goto l53
 									}
 									v3 = v17 & i32(3)
 									if v3 == 0 {
-										goto l52
+										goto l53
 									}
-									v5 = v12 + v6*i32(1088)
+									v5 = v12 + v6*i32(576)
 									v1 = v5 + v2<<6
-									t195 := int32(m.memory[uint32(v1+i32(125))])
-									if t195 == i32(2) {
-										goto l52
+									t202 := int32(m.memory[uint32(v1+i32(125))])
+									if t202 == i32(2) {
+										goto l53
 									}
-									t196 := int64(load64(m.memory, uint32(v1+i32(72))))
-									v21 = t196 + v22
-									t197 := int32(m.memory[uint32(v5+i32(30))])
-									v5 = t197 & i32(31)
+									t203 := int64(load64(m.memory, uint32(v1+i32(72))))
+									v22 = t203 + int64(uint32(v15))
+									t204 := int32(m.memory[uint32(v5+i32(29))])
+									v5 = t204 & i32(31)
 									{
 										{
-											t198 := int32(load32(m.memory, uint64(uint32(v0))+32))
-											if t198 != i32(2) {
-												goto l53
+											t205 := int32(load32(m.memory, uint64(uint32(v0))+32))
+											if t205 != i32(2) {
+												goto l54
 											}
-											t199 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(160))))
-											var p200 int32
-											if uint64(t199) < uint64(v21) {
-												p200 = 1
+											t206 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(168))))
+											var p207 int32
+											if uint64(t206) < uint64(v22) {
+												p207 = 1
 											}
-											v5 = p200
-											goto l54
-										}
-									l53:
-										t201 := v21
-										v5 = v0 + v5*i32(56)
-										t202 := int64(load64(m.memory, uint32(v5+i32(152))))
-										v22 = t202
-										if uint64(t201) <= uint64(v22) {
-											goto l52
-										}
-										t203 := int64(load64(m.memory, uint32(v5+i32(160))))
-										v19 = t203
-										if uint64(v19) < uint64(v21) {
+											v5 = p207
 											goto l55
 										}
-										v5 = v12 + v6*i32(1088)
-										t204 := int64(load64(m.memory, uint64(uint32(v5))+600))
-										t205 := v5
-										v24 = t204
-										store64(m.memory, uint64(uint32(t205))+600, uint64(v24+i64(1)))
-										t206 := int64(load64(m.memory, uint64(uint32(v0))+40))
-										t207 := int64(uint64(t206*(v21-v22)) / uint64(v19-v22))
-										t208 := int64(load64(m.memory, uint32(v0+i32(96))))
-										v21 = int64(uint32(v6))<<40 + v24*i64(-0x61c8864680b583eb) + t208 + i64(-0x61c8864680b583eb)
-										v21 = (int64(uint64(v21)>>30) ^ v21) * i64(-4658895280553007687)
-										v21 = (int64(uint64(v21)>>27) ^ v21) * i64(-0x6b2fb644ecceee15)
-										var p209 int32
-										if uint64(t207) > uint64(int64(uint64(v21)>>63)^int64(uint64(v21)>>32)) {
-											p209 = 1
+									l54:
+										t208 := v22
+										v5 = v0 + v5*i32(56)
+										t209 := int64(load64(m.memory, uint32(v5+i32(160))))
+										v23 = t209
+										if uint64(t208) <= uint64(v23) {
+											goto l53
 										}
-										v5 = p209
+										t210 := int64(load64(m.memory, uint32(v5+i32(168))))
+										v19 = t210
+										if uint64(v19) < uint64(v22) {
+											goto l56
+										}
+										v5 = v12 + v6*i32(576)
+										t211 := int64(load64(m.memory, uint64(uint32(v5))+56))
+										t212 := v5
+										v20 = t211
+										store64(m.memory, uint64(uint32(t212))+56, uint64(v20+i64(1)))
+										t213 := int64(load64(m.memory, uint64(uint32(v0))+40))
+										t214 := int64(uint64(t213*(v22-v23)) / uint64(v19-v23))
+										t215 := int64(load64(m.memory, uint32(v0+i32(96))))
+										v22 = int64(uint32(v6))<<40 + v20*i64(-0x61c8864680b583eb) + t215 + i64(-0x61c8864680b583eb)
+										v22 = (int64(uint64(v22)>>30) ^ v22) * i64(-4658895280553007687)
+										v22 = (int64(uint64(v22)>>27) ^ v22) * i64(-0x6b2fb644ecceee15)
+										var p216 int32
+										if uint64(t214) > uint64(int64(uint64(v22)>>63)^int64(uint64(v22)>>32)) {
+											p216 = 1
+										}
+										v5 = p216
 									}
-								l54:
+								l55:
 									if v5 == 0 {
-										goto l52
+										goto l53
 									}
 									if v3 != i32(3) {
-										goto l56
+										goto l57
 									}
-									goto l52
-								l55:
-									if v3 == i32(3) {
-										goto l52
-									}
+									goto l53
 								l56:
-									t210 := int32(m.memory[uint64(uint32(i32(0)))+1759])
-									m.memory[uint64(uint32(i32(0)))+1759] = byte(t210 | i32(48))
-									v3 = v12 + v6*i32(1088)
-									t211 := int64(load64(m.memory, uint64(uint32(v3))+56))
-									store64(m.memory, uint64(uint32(v3))+56, uint64(t211+i64(1)))
+									if v3 == i32(3) {
+										goto l53
+									}
+								l57:
+									t217 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+									m.memory[uint64(uint32(i32(0)))+1775] = byte(t217 | i32(48))
+									v3 = v12 + v6*i32(576)
+									t218 := int64(load64(m.memory, uint64(uint32(v3))+48))
+									store64(m.memory, uint64(uint32(v3))+48, uint64(t218+i64(1)))
 								}
-							l52:
-								t212 := int32(m.memory[uint64(uint32(i32(0)))+1765])
-								m.memory[uint64(uint32(i32(0)))+1765] = byte(t212 + i32(-1))
-								v3 = v12 + v6*i32(1088)
-								t213 := int32(load32(m.memory, uint64(uint32(v3))+22))
-								store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t213))
-								t214 := int32(load16(m.memory, uint32(v3+i32(26))))
-								store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t214))
-								t215 := int32(load32(m.memory, uint64(uint32(v3))+16))
-								store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(t215))
-								t216 := int32(load16(m.memory, uint32(v3+i32(20))))
-								store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(t216))
-								store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v2))
-								store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v6))
-								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
+							l53:
+								t219 := int32(m.memory[uint64(uint32(i32(0)))+1781])
+								m.memory[uint64(uint32(i32(0)))+1781] = byte(t219 + i32(-1))
+								v3 = v12 + v6*i32(576)
+								t220 := int32(load32(m.memory, uint64(uint32(v3))+22))
+								store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t220))
+								t221 := int32(load16(m.memory, uint32(v3+i32(26))))
+								store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t221))
+								t222 := int32(load32(m.memory, uint64(uint32(v3))+16))
+								store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t222))
+								t223 := int32(load16(m.memory, uint32(v3+i32(20))))
+								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t223))
+								store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v2))
+								store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v6))
+								store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
 								goto l1
 							}
 						}
 					l15:
-						store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(1)))
-						store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+						store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(1)))
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
 						if v3&i32(-65536) != i32(0xafe0000) {
 							goto l1
 						}
-						store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(6)))
 						goto l1
 					}
-					store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(2)))
-					store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
+					store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(2)))
+					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
 					goto l1
 				}
 			}
-			store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
+			store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(6)))
 			goto l1
 		}
 		if v3 != i32(2054) {
 			goto l1
 		}
 	l4:
-		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
+		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(6)))
 		goto l1
 	l5:
 		if v3 != i32(34525) {
 			goto l1
 		}
-		t219 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-		v3 = t219
+		t226 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+		v3 = t226
 		if v3&i32(240) != i32(96) {
 			goto l1
 		}
-		store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(7)))
+		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
 		v3 = int32(uint32(v3)>>1) & i32(7)
 	}
-l57:
-	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v3))
+l58:
+	store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v3))
 l1:
 	m.g0 = v4 + i32(16)
 }
@@ -5292,22 +5567,22 @@ l1:
 func (m *Module) Xprocess(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	var v12, v13, v14, v15 int64
-	var v16, v17, v18, v19, v20, v21 int32
-	var v22 int64
-	var v23 int32
-	var v24, v25, v26, v27 int64
+	var v16, v17, v18, v19, v20, v21, v22 int32
+	var v23, v24 int64
+	var v25, v26 int32
+	var v27, v28 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
 	m.g0 = v1
-	t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
-	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t1+i64(1)))
+	t1 := int64(load64(m.memory, uint64(uint32(i32(0)))+1704))
+	store64(m.memory, uint64(uint32(i32(0)))+1704, uint64(t1+i64(1)))
 	{
-		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
+		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
 		switch t2 {
 		default:
 			goto l1
 		case 0, 6:
-			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1640))
+			t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
 			v2 = t3
 			if v2 == i32(-1) {
 				goto l1
@@ -5321,24 +5596,24 @@ func (m *Module) Xprocess(v0 int32) {
 			if v3 == 0 {
 				goto l1
 			}
-			v4 = v3 + v2*i32(1088)
-			t6 := int32(load32(m.memory, uint32(v4)))
+			t6 := int32(m.memory[uint64(uint32(v3+v2*i32(576)))+28])
 			if t6 != i32(1) {
 				goto l1
 			}
 			t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-			t8 := int32(load32(m.memory, uint64(uint32(v3+v2*i32(1088)))+4))
+			v4 = v3 + v2*i32(576)
+			t8 := int32(load32(m.memory, uint32(v4)))
 			v5 = t8
 			if uint32(t7) <= uint32(v5) {
 				goto l1
 			}
-			t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+			t9 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
 			v6 = t9
 			if v6 == 0 {
 				goto l1
 			}
 			{
-				v7 = v6 + v5*i32(1944)
+				v7 = v6 + v5*i32(1952)
 				t10 := int32(load32(m.memory, uint64(uint32(v7))+32))
 				v8 = t10
 				if v8 == 0 {
@@ -5348,9 +5623,9 @@ func (m *Module) Xprocess(v0 int32) {
 				if t11 != 0 {
 					goto l2
 				}
-				v9 = v6 + v5*i32(1944)
+				v9 = v6 + v5*i32(1952)
 				{
-					t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
+					t12 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
 					v10 = t12
 					v10 = (v10<<8 | int32(uint32(v10)>>8)) & i32(0xffff)
 					if v10 == i32(2048) {
@@ -5363,8 +5638,8 @@ func (m *Module) Xprocess(v0 int32) {
 					goto l2
 				}
 			l3:
-				t13 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+36))
-				t14 := int32(m.memory[uint64(uint32(i32(0)))+1759])
+				t13 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1952)))+36))
+				t14 := int32(m.memory[uint64(uint32(i32(0)))+1775])
 				v10 = t14
 				v11 = int32(uint32(v10) >> 5)
 				if i32_shr_u(t13, v11)&i32(1) == 0 {
@@ -5374,22 +5649,22 @@ func (m *Module) Xprocess(v0 int32) {
 					if uint32(v8+i32(-1)) < uint32(i32(2)) {
 						goto l4
 					}
-					t15 := m.fn3(v9, v4, v3+v2*i32(1088)+v11<<6+i32(64), v10&i32(3), v0)
-					v4 = t15
-					if v4 == 0 {
+					t15 := m.fn3(v9, v4, v3+v2*i32(576)+v11<<6+i32(64), v10&i32(3), v0)
+					v2 = t15
+					if v2 == 0 {
 						goto l2
 					}
-					t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
-					v5 = t16
-					v5 = v5<<8 | int32(uint32(v5)>>8)
-					v4 = v5&i32(0xfffffc) | v4
-					m.memory[uint64(uint32(i32(0)))+1759] = byte(v4)
-					t17 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-					t18 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-					v4 = v4&i32(0xffff) + (v5^i32(-1))&i32(0xffff) + (t17<<8 | t18 ^ i32(0xffff))
-					v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
-					v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
-					store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
+					t16 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+					v3 = t16
+					v3 = v3<<8 | int32(uint32(v3)>>8)
+					v2 = v3&i32(0xfffffc) | v2
+					m.memory[uint64(uint32(i32(0)))+1775] = byte(v2)
+					t17 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+					t18 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+					v2 = v2&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t17<<8 | t18 ^ i32(0xffff))
+					v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
+					v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
+					store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
 					goto l2
 				}
 			l4:
@@ -5397,31 +5672,31 @@ func (m *Module) Xprocess(v0 int32) {
 				if v4 == 0 {
 					goto l2
 				}
-				t19 := int32(load32(m.memory, uint64(uint32(i32(0)))+1644))
+				t19 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
 				v9 = t19
 				{
 					{
 						{
-							t20 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1944)))+48))
+							t20 := int32(load32(m.memory, uint64(uint32(v6+v5*i32(1952)))+48))
 							if t20 == 0 {
 								goto l5
 							}
-							t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+							t21 := int32(load32(m.memory, uint64(uint32(i32(0)))+1660))
 							if t21 == i32(2) {
 								goto l6
 							}
 						}
 					l5:
-						t22 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
+						t22 := int32(m.memory[uint32(v3+v2*i32(576)+i32(29))])
 						v11 = t22 & i32(31)
 						v12 = int64(uint32(v9))
 						goto l7
 					}
 				l6:
-					t23 := int32(m.memory[uint32(v3+v2*i32(1088)+i32(30))])
-					t24 := v6 + v5*i32(1944)
+					t23 := int32(m.memory[uint32(v3+v2*i32(576)+i32(29))])
+					t24 := v6 + v5*i32(1952)
 					v11 = t23 & i32(31)
-					t25 := int64(load64(m.memory, uint32(t24+v11*i32(56)+i32(192))))
+					t25 := int64(load64(m.memory, uint32(t24+v11*i32(56)+i32(200))))
 					v12 = int64(uint32(v9))
 					if uint64(t25) <= uint64(v12) {
 						goto l2
@@ -5433,36 +5708,36 @@ func (m *Module) Xprocess(v0 int32) {
 						if v8 != i32(2) {
 							goto l8
 						}
-						t26 := int64(load64(m.memory, uint32(v6+v5*i32(1944)+v11*i32(56)+i32(160))))
+						t26 := int64(load64(m.memory, uint32(v6+v5*i32(1952)+v11*i32(56)+i32(168))))
 						var p27 int32
 						if uint64(t26) < uint64(v12) {
 							p27 = 1
 						}
-						v5 = p27
+						v8 = p27
 						goto l9
 					}
 				l8:
 					t28 := v12
-					v8 = v6 + v5*i32(1944) + v11*i32(56)
-					t29 := int64(load64(m.memory, uint32(v8+i32(152))))
+					v8 = v6 + v5*i32(1952) + v11*i32(56)
+					t29 := int64(load64(m.memory, uint32(v8+i32(160))))
 					v13 = t29
 					if uint64(t28) <= uint64(v13) {
 						goto l2
 					}
-					t30 := int64(load64(m.memory, uint32(v8+i32(160))))
+					t30 := int64(load64(m.memory, uint32(v8+i32(168))))
 					v14 = t30
 					if uint64(v14) < uint64(v12) {
 						goto l10
 					}
-					v8 = v3 + v2*i32(1088)
-					t31 := int64(load64(m.memory, uint64(uint32(v8))+600))
+					v8 = v3 + v2*i32(576)
+					t31 := int64(load64(m.memory, uint64(uint32(v8))+56))
 					t32 := v8
 					v15 = t31
-					store64(m.memory, uint64(uint32(t32))+600, uint64(v15+i64(1)))
-					v5 = v6 + v5*i32(1944)
-					t33 := int64(load64(m.memory, uint64(uint32(v5))+40))
+					store64(m.memory, uint64(uint32(t32))+56, uint64(v15+i64(1)))
+					v8 = v6 + v5*i32(1952)
+					t33 := int64(load64(m.memory, uint64(uint32(v8))+40))
 					t34 := int64(uint64(t33*(v12-v13)) / uint64(v14-v13))
-					t35 := int64(load64(m.memory, uint32(v5+i32(96))))
+					t35 := int64(load64(m.memory, uint32(v8+i32(96))))
 					v12 = int64(uint32(v2))<<40 + v15*i64(-0x61c8864680b583eb) + t35 + i64(-0x61c8864680b583eb)
 					v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
 					v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
@@ -5470,10 +5745,10 @@ func (m *Module) Xprocess(v0 int32) {
 					if uint64(t34) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
 						p36 = 1
 					}
-					v5 = p36
+					v8 = p36
 				}
 			l9:
-				if v5 == 0 {
+				if v8 == 0 {
 					goto l2
 				}
 				if v4 != i32(3) {
@@ -5485,1301 +5760,1405 @@ func (m *Module) Xprocess(v0 int32) {
 					goto l2
 				}
 			l11:
-				t37 := int32(m.memory[uint64(uint32(i32(0)))+1758])
+				t37 := int32(m.memory[uint64(uint32(i32(0)))+1774])
 				v4 = t37<<8 | v10
-				v5 = v4 | i32(3)
-				m.memory[uint64(uint32(i32(0)))+1759] = byte(v5)
-				t38 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-				t39 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-				v4 = v5&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t38<<8 | t39 ^ i32(0xffff))
+				v8 = v4 | i32(3)
+				m.memory[uint64(uint32(i32(0)))+1775] = byte(v8)
+				t38 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+				t39 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+				v4 = v8&i32(0xffff) + (v4^i32(-1))&i32(0xffff) + (t38<<8 | t39 ^ i32(0xffff))
 				v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
 				v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
-				store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
-				v4 = v3 + v2*i32(1088)
-				t40 := int64(load64(m.memory, uint64(uint32(v4))+56))
-				store64(m.memory, uint64(uint32(v4))+56, uint64(t40+i64(1)))
+				store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
+				v2 = v3 + v2*i32(576)
+				t40 := int64(load64(m.memory, uint64(uint32(v2))+48))
+				store64(m.memory, uint64(uint32(v2))+48, uint64(t40+i64(1)))
 			}
 		l2:
 			t41 := int32(load32(m.memory, uint64(uint32(v7))+52))
 			if t41 == 0 {
 				goto l1
 			}
-			v2 = v3 + v2*i32(1088)
-			t42 := int64(load64(m.memory, uint64(uint32(v2))+880))
-			t43 := int32(load32(m.memory, uint64(uint32(v2))+868))
-			t44 := v2
-			v3 = t43
-			t45 := int32(load32(m.memory, uint64(uint32(v2))+864))
-			t46 := v3
-			v2 = t45 + v0
-			p47 := v2
-			if v2 < v3 {
-				p47 = t46
+			{
+				t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+				v2 = t42
+				if v2 == 0 {
+					goto l12
+				}
+				t43 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
+				v2 = v2 + t43*i32(448)
+				t44 := int64(load64(m.memory, uint64(uint32(v2))+112))
+				t45 := v2
+				v2 = v6 + v5*i32(1952)
+				t46 := int32(load32(m.memory, uint64(uint32(v2))+152))
+				v3 = t46
+				t47 := int32(load32(m.memory, uint64(uint32(v2))+148))
+				t48 := v3
+				v2 = t47 + v0
+				p49 := v2
+				if v2 < v3 {
+					p49 = t48
+				}
+				store64(m.memory, uint64(uint32(t45))+112, uint64(t44+int64(p49)))
 			}
-			store64(m.memory, uint64(uint32(t44))+880, uint64(t42+int64(p47)))
-			t48 := m.fn4(v0)
-			v2 = t48
+		l12:
+			t50 := m.fn4(v0)
+			v2 = t50
 			if v2 == 0 {
 				goto l1
 			}
-			m.fn5(v2 + i32(1744))
+			m.fn5(v2 + i32(1760))
 		}
 	}
 l1:
-	store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
-	store64(m.memory, uint64(uint32(i32(0)))+1680, uint64(i64(0x300000000)))
-	store64(m.memory, uint64(uint32(i32(0)))+1668, uint64(i64(0)))
-	store64(m.memory, uint64(uint32(i32(0)))+1660, uint64(i64(0xffffffff)))
+	store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
+	store64(m.memory, uint64(uint32(i32(0)))+1688, uint64(i64(0x300000000)))
+	store64(m.memory, uint64(uint32(i32(0)))+1676, uint64(i64(0)))
+	store64(m.memory, uint64(uint32(i32(0)))+1668, uint64(i64(0xffffffff)))
 	{
 		if uint32(v0) < uint32(i32(60)) {
-			goto l12
+			goto l13
 		}
-		t49 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-		t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
-		v2 = t50
-		t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-		p52 := i32(0)
-		if uint32(t51) > uint32(v2) {
-			p52 = t49 + v2*i32(1088)
+		t51 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+		t52 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+		v3 = t52
+		t53 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+		p54 := i32(0)
+		if uint32(t53) > uint32(v3) {
+			p54 = t51 + v3*i32(576)
 		}
-		v2 = p52
+		v2 = p54
 		if v2 == 0 {
-			goto l12
+			goto l13
 		}
-		v3 = i32(0)
+		v5 = i32(0)
 		{
-			t53 := int32(load32(m.memory, uint32(v2)))
-			if t53 != i32(1) {
-				goto l13
+			t55 := int32(m.memory[uint64(uint32(v2))+28])
+			if t55 != i32(1) {
+				goto l14
 			}
-			t54 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-			t55 := int32(load32(m.memory, uint64(uint32(v2))+4))
-			v3 = t55
-			t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-			p57 := i32(0)
-			if uint32(t56) > uint32(v3) {
-				p57 = t54 + v3*i32(1944)
+			t56 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
+			t57 := int32(load32(m.memory, uint32(v2)))
+			v5 = t57
+			t58 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
+			p59 := i32(0)
+			if uint32(t58) > uint32(v5) {
+				p59 = t56 + v5*i32(1952)
 			}
-			v3 = p57
+			v5 = p59
 		}
-	l13:
+	l14:
 		{
-			t58 := int32(load32(m.memory, uint64(uint32(i32(0)))+1612))
-			v4 = t58
-			switch v4 {
+			t60 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
+			v6 = t60
+			switch v6 {
 			case 6:
-				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(0)))
-				goto l12
+				store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(0)))
+				goto l13
 			default:
-				if v3 == 0 {
-					if v4 != i32(5) {
-						goto l12
+				if v5 == 0 {
+					if v6 != i32(5) {
+						goto l13
 					}
 					m.fn7(i32(0), v2)
-					goto l12
+					goto l13
 				}
-				m.fn7(v3, v2)
-				goto l12
+				m.fn7(v5, v2)
+				goto l13
 			case 0:
-				t59 := int64(load64(m.memory, uint64(uint32(v2))+40))
-				store64(m.memory, uint64(uint32(v2))+40, uint64(t59+i64(1)))
-				t60 := int64(load64(m.memory, uint64(uint32(v2))+48))
-				store64(m.memory, uint64(uint32(v2))+48, uint64(t60+int64(uint32(v0))))
-				t61 := int32(load16(m.memory, uint64(uint32(i32(0)))+1756))
-				v4 = t61
-				v4 = v4<<8 | int32(uint32(v4)>>8)
+				t61 := int64(load64(m.memory, uint64(uint32(v2))+32))
+				store64(m.memory, uint64(uint32(v2))+32, uint64(t61+i64(1)))
+				t62 := int64(load64(m.memory, uint64(uint32(v2))+40))
+				store64(m.memory, uint64(uint32(v2))+40, uint64(t62+int64(uint32(v0))))
+				t63 := int32(load16(m.memory, uint64(uint32(i32(0)))+1772))
+				v6 = t63
+				v6 = v6<<8 | int32(uint32(v6)>>8)
 				{
-					t62 := int32(m.memory[uint64(uint32(v2))+28])
-					if t62 == 0 {
-						goto l18
+					t64 := int32(m.memory[uint64(uint32(v2))+30])
+					v4 = t64
+					if v4 == 0 {
+						goto l19
 					}
-					v5 = v4 & i32(0xffff)
-					if v5 == i32(34824) {
-						goto l18
+					v7 = v6 & i32(0xffff)
+					if v7 == i32(34824) {
+						goto l19
 					}
-					if v5 == i32(34998) {
-						goto l18
+					if v7 == i32(34998) {
+						goto l19
 					}
 					{
 						{
-							v5 = v4 & i32(0xffff)
-							if v5 == i32(34525) {
-								t64 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-								v5 = int32(uint32(t64)>>1) & i32(7)
-								goto l21
-							}
-							if v5 != i32(2048) {
-								goto l20
-							}
-							t63 := int32(m.memory[uint64(uint32(i32(0)))+1759])
-							v5 = int32(uint32(t63) >> 5)
-							goto l21
-						}
-					l20:
-						p65 := i32(0)
-						if v4&i32(0xffff) == i32(34997) {
-							p65 = i32(7)
-						}
-						v5 = p65
-					}
-				l21:
-					m.fn8(v2, v5, v0)
-				}
-			l18:
-				{
-					{
-						{
-							if v4&i32(0xffff) != i32(34824) {
+							v7 = v6 & i32(0xffff)
+							if v7 == i32(34525) {
+								t66 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+								v7 = int32(uint32(t66)>>1) & i32(7)
 								goto l22
 							}
-							t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
-							if t66 != i32(0xc28001) {
-								goto l23
+							if v7 != i32(2048) {
+								goto l21
 							}
-							t67 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
-							v0 = t67
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
-								goto l23
-							}
-							t68 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
-							v0 = t68
-							if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
-								goto l23
-							}
-							m.fn9(v2)
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
-							goto l12
+							t65 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+							v7 = int32(uint32(t65) >> 5)
+							goto l22
 						}
-					l22:
+					l21:
+						p67 := i32(0)
+						if v6&i32(0xffff) == i32(34997) {
+							p67 = i32(7)
+						}
+						v7 = p67
+					}
+				l22:
+					if i32_shr_u(v4, v7)&i32(1) == 0 {
+						goto l19
+					}
+					{
 						{
-							if v3 != 0 {
+							v7 = v6 & i32(0xffff)
+							if v7 == i32(34525) {
+								t69 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+								v7 = int32(uint32(t69)>>1) & i32(7)
+								goto l25
+							}
+							if v7 != i32(2048) {
 								goto l24
 							}
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(3)))
-							{
-								v0 = v4 & i32(0xffff)
-								switch v0 + i32(-34997) {
-								case 0:
-									goto l25
-								default:
-									if v0 == i32(2048) {
-										goto l28
-									}
-									if v0 != i32(34525) {
-										goto l12
-									}
-									t69 := m.fn10()
-									if t69 != 0 {
-										goto l25
-									}
-									goto l12
-								case 1:
-									t70 := int32(m.memory[uint64(uint32(v2))+28])
-									if t70 == 0 {
-										goto l12
-									}
-									t71 := m.fn11(v2)
-									p72 := i32(5)
-									if t71 != 0 {
-										p72 = i32(4)
-									}
-									v4 = p72
-									store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(v4))
-									goto l29
-								}
-							l28:
-								t73 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-								if t73 != i32(69) {
-									goto l12
-								}
-								t74 := int32(m.memory[uint64(uint32(i32(0)))+1764])
-								t75 := int32(m.memory[uint64(uint32(i32(0)))+1765])
-								if t74<<8&i32(16128)|t75 != 0 {
-									goto l23
-								}
-								{
-									t76 := int32(m.memory[uint64(uint32(i32(0)))+1767])
-									v0 = t76
-									switch v0 + i32(-6) {
-									default:
-										goto l23
-									case 0, 11:
-										if v0 != i32(17) {
-											goto l23
-										}
-										t77 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
-										v0 = t77
-										if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(4791) {
-											goto l23
-										}
-									}
-								}
-							}
-						l25:
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(2)))
-							t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
-							store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(t78))
-							goto l12
+							t68 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+							v7 = int32(uint32(t68) >> 5)
+							goto l25
 						}
 					l24:
+						p70 := i32(0)
+						if v6&i32(0xffff) == i32(34997) {
+							p70 = i32(7)
+						}
+						v7 = p70
+					}
+				l25:
+					m.fn8(v3, v7, v0)
+				}
+			l19:
+				{
+					{
+						if v6&i32(0xffff) != i32(34824) {
+							goto l26
+						}
+						t71 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
+						if t71 != i32(0xc28001) {
+							goto l27
+						}
+						t72 := int32(load16(m.memory, uint64(uint32(i32(0)))+1764))
+						v0 = t72
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(1) {
+							goto l27
+						}
+						t73 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+						v0 = t73
+						if (v0<<8|int32(uint32(v0)>>8))&i32(0xffff) != i32(257) {
+							goto l27
+						}
+						m.fn9(v2)
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
+						goto l13
+					}
+				l26:
+					{
+						if v5 != 0 {
+							goto l28
+						}
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(3)))
 						{
-							t79 := int32(load32(m.memory, uint64(uint32(v2))+16))
-							t80 := int32(load32(m.memory, uint64(uint32(i32(0)))+1744))
-							t81 := int32(load16(m.memory, uint32(v2+i32(20))))
-							t82 := int32(load16(m.memory, uint64(uint32(i32(0)))+1748))
-							if t79^t80|(t81^t82) != 0 {
-								goto l31
+							v0 = v6 & i32(0xffff)
+							switch v0 + i32(-34997) {
+							case 0:
+								goto l29
+							default:
+								if v0 == i32(2048) {
+									goto l32
+								}
+								if v0 != i32(34525) {
+									goto l13
+								}
+								t74 := m.fn10()
+								if t74 != 0 {
+									goto l29
+								}
+								goto l13
+							case 1:
+								t75 := int32(m.memory[uint64(uint32(v2))+30])
+								if t75 == 0 {
+									goto l13
+								}
+								t76 := m.fn11(v2)
+								p77 := i32(5)
+								if t76 != 0 {
+									p77 = i32(4)
+								}
+								v3 = p77
+								store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v3))
+								goto l33
+							}
+						l32:
+							t78 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+							if t78 != i32(69) {
+								goto l13
+							}
+							t79 := int32(m.memory[uint64(uint32(i32(0)))+1780])
+							t80 := int32(m.memory[uint64(uint32(i32(0)))+1781])
+							if t79<<8&i32(16128)|t80 != 0 {
+								goto l27
 							}
 							{
-								v4 = v4 & i32(0xffff)
-								if v4 == i32(34997) {
-									t295 := int32(load32(m.memory, uint32(v2+i32(4))))
-									m.fn13(t295)
-									t296 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
-									v4 = t296
-									if v4 != i32(1) {
-										goto l29
+								t81 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+								v2 = t81
+								switch v2 + i32(-6) {
+								default:
+									goto l27
+								case 0, 11:
+									if v2 != i32(17) {
+										goto l27
 									}
-									t297 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v0 = v0 - t297
-									p298 := i32(60)
-									if uint32(v0) > uint32(i32(60)) {
-										p298 = v0
+									t82 := int32(load16(m.memory, uint64(uint32(i32(0)))+1796))
+									v2 = t82
+									if (v2<<8|int32(uint32(v2)>>8))&i32(0xffff) != i32(4791) {
+										goto l27
 									}
-									v0 = p298
-									{
-										t299 := int32(m.memory[uint32(v2+i32(30))])
-										t300 := v3
-										v4 = t299 & i32(31)
-										t301 := int64(load64(m.memory, uint32(t300+v4*i32(56)+i32(184))))
-										v14 = t301
-										if v14 == 0 {
-											goto l82
-										}
-										t302 := int32(m.memory[uint64(uint32(v3))+24])
-										if t302&i32(128) == 0 {
-											goto l82
-										}
-										t303 := int64(load64(m.memory, uint64(uint32(v2))+512))
-										v22 = int64(uint32(v0))
-										t304 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										t305 := t303 + v22
-										v5 = t304
-										t306 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-										t307 := t305 - int64(uint32(v5))
-										v12 = t306
-										t308 := int64(load64(m.memory, uint32(v3)))
-										t309 := v12
-										v13 = t308
-										t310 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t311 := int64(load64(m.memory, uint64(uint32(v3))+88))
-										t312 := v13
-										v24 = t311
-										v15 = t310 - v24
-										p313 := i64(0)
-										if uint64(v13) > uint64(v15) {
-											p313 = int64(uint64((t312-v15)*v14) >> 16)
-										}
-										v13 = p313
-										p314 := v13
-										if uint64(v13) > uint64(v12) {
-											p314 = t309
-										}
-										p315 := v13
-										if v12 != i64(0) {
-											p315 = p314
-										}
-										if uint64(t307) <= uint64(p315) {
-											goto l82
-										}
-										store64(m.memory, uint64(uint32(v3))+88, uint64(v24+v22))
-										store32(m.memory, uint64(uint32(v2))+764, uint32(v5+v0))
-									}
-								l82:
-									t316 := int64(load64(m.memory, uint64(uint32(v2))+512))
-									t317 := v2
-									v13 = int64(uint32(v0))
-									v12 = t316 + v13
-									store64(m.memory, uint64(uint32(t317))+512, uint64(v12))
-									{
-										t318 := int64(load32(m.memory, uint32(v2+i32(560))))
-										if uint64(v12) <= uint64(t318) {
-											goto l83
-										}
-										store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
-									}
-								l83:
-									t319 := int64(load64(m.memory, uint64(uint32(v3))+8))
-									t320 := v3
-									v13 = t319 + v13
-									store64(m.memory, uint64(uint32(t320))+8, uint64(v13))
-									t321 := int32(m.memory[uint64(uint32(v3))+24])
-									if t321&i32(128) == 0 {
-										goto l23
-									}
-									t322 := int32(m.memory[uint32(v2+i32(572))])
-									if t322 != 0 {
-										goto l23
-									}
-									{
-										t323 := int32(load32(m.memory, uint64(uint32(v2))+764))
-										if t323 != 0 {
-											goto l84
-										}
-										{
-											{
-												if v14 != i64(0) {
-													goto l85
-												}
-												t324 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-												v13 = t324
-												goto l86
-											}
-										l85:
-											t325 := int64(load64(m.memory, uint32(v3+v4*i32(56)+i32(168))))
-											v15 = t325
-											t326 := int64(load64(m.memory, uint32(v3)))
-											t327 := v15
-											v22 = t326
-											t328 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t329 := v22
-											v13 = v13 - t328
-											p330 := i64(0)
-											if uint64(v22) > uint64(v13) {
-												p330 = int64(uint64((t329-v13)*v14) >> 16)
-											}
-											v13 = p330
-											p331 := v13
-											if uint64(v13) > uint64(v15) {
-												p331 = t327
-											}
-											p332 := v13
-											if v15 != i64(0) {
-												p332 = p331
-											}
-											v13 = p332
-										}
-									l86:
-										if uint64(v12) < uint64(v13) {
-											goto l23
-										}
-									}
-								l84:
-									t333 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t333|i32(1)))
-									goto l23
 								}
-								if v4 != i32(2048) {
-									m.fn14(v3, v2, v0, i32(1))
-									goto l23
+							}
+						}
+					l29:
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(2)))
+						t83 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+						store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t83))
+						goto l13
+					}
+				l28:
+					{
+						t84 := int32(load32(m.memory, uint64(uint32(v2))+16))
+						t85 := int32(load32(m.memory, uint64(uint32(i32(0)))+1760))
+						t86 := int32(load16(m.memory, uint32(v2+i32(20))))
+						t87 := int32(load16(m.memory, uint64(uint32(i32(0)))+1764))
+						if t84^t85|(t86^t87) != 0 {
+							goto l35
+						}
+						{
+							v3 = v6 & i32(0xffff)
+							if v3 == i32(34997) {
+								t307 := int32(load32(m.memory, uint32(v2)))
+								m.fn13(t307)
+								v6 = i32(0)
+								t308 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+								v3 = t308
+								if v3 != i32(1) {
+									goto l33
 								}
-								v4 = i32(3)
-								t83 := int32(m.memory[uint64(uint32(i32(0)))+1758])
-								if t83 != i32(69) {
-									goto l34
+								t309 := int32(load32(m.memory, uint64(uint32(v5))+28))
+								v0 = v0 - t309
+								var p310 int32
+								if uint32(v0) > uint32(i32(60)) {
+									p310 = 1
 								}
-								t84 := int32(m.memory[uint64(uint32(i32(0)))+1767])
-								v8 = t84
-								v5 = i32(0)
+								v3 = p310
+								t311 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+								v7 = t311
+								{
+									t312 := int64(load64(m.memory, uint32(v5+i32(88))))
+									v14 = t312
+									if v14 == 0 {
+										goto l87
+									}
+									v6 = i32(0)
+									t313 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v4 = t313
+									if v4 == 0 {
+										goto l87
+									}
+									t314 := int32(load32(m.memory, uint32(v4+v7*i32(448)+i32(108))))
+									v6 = t314
+								}
+							l87:
+								p315 := i32(60)
+								if v3 != 0 {
+									p315 = v0
+								}
+								v0 = p315
+								{
+									t316 := int32(m.memory[uint32(v2+i32(29))])
+									t317 := v5
+									v3 = t316 & i32(31)
+									t318 := int64(load64(m.memory, uint32(t317+v3*i32(56)+i32(192))))
+									v15 = t318
+									if v15 == 0 {
+										goto l88
+									}
+									t319 := int32(m.memory[uint64(uint32(v5))+24])
+									if t319&i32(128) == 0 {
+										goto l88
+									}
+									v23 = int64(uint32(v0))
+									t320 := int64(load64(m.memory, uint64(uint32(v2))+512))
+									t321 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(176))))
+									t322 := v23 - int64(uint32(v6)) + t320
+									v12 = t321
+									t323 := int64(load64(m.memory, uint32(v5)))
+									t324 := v12
+									v13 = t323
+									t325 := int64(load64(m.memory, uint64(uint32(v5))+8))
+									t326 := v13
+									v24 = t325 - v14
+									p327 := i64(0)
+									if uint64(v13) > uint64(v24) {
+										p327 = int64(uint64((t326-v24)*v15) >> 16)
+									}
+									v13 = p327
+									p328 := v13
+									if uint64(v13) > uint64(v12) {
+										p328 = t324
+									}
+									p329 := v13
+									if v12 != i64(0) {
+										p329 = p328
+									}
+									if uint64(t322) <= uint64(p329) {
+										goto l88
+									}
+									t330 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v4 = t330
+									if v4 == 0 {
+										goto l27
+									}
+									t331 := v5 + i32(88)
+									v14 = v14 + v23
+									store64(m.memory, uint32(t331), uint64(v14))
+									t332 := v4 + v7*i32(448) + i32(108)
+									v6 = v6 + v0
+									store32(m.memory, uint32(t332), uint32(v6))
+								}
+							l88:
+								t333 := int64(load64(m.memory, uint64(uint32(v2))+512))
+								t334 := v2
+								v13 = int64(uint32(v0))
+								v12 = t333 + v13
+								store64(m.memory, uint64(uint32(t334))+512, uint64(v12))
+								{
+									t335 := int64(load32(m.memory, uint32(v2+i32(560))))
+									if uint64(v12) <= uint64(t335) {
+										goto l89
+									}
+									store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
+								}
+							l89:
+								t336 := int64(load64(m.memory, uint64(uint32(v5))+8))
+								t337 := v5
+								v13 = t336 + v13
+								store64(m.memory, uint64(uint32(t337))+8, uint64(v13))
+								t338 := int32(m.memory[uint64(uint32(v5))+24])
+								if t338&i32(128) == 0 {
+									goto l27
+								}
+								t339 := int32(m.memory[uint32(v2+i32(572))])
+								if t339 != 0 {
+									goto l27
+								}
+								if v6 != 0 {
+									goto l90
+								}
+								{
+									{
+										if v15 != i64(0) {
+											goto l91
+										}
+										t340 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(176))))
+										v13 = t340
+										goto l92
+									}
+								l91:
+									t341 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(176))))
+									v24 = t341
+									t342 := int64(load64(m.memory, uint32(v5)))
+									t343 := v24
+									v23 = t342
+									t344 := v23
+									v13 = v13 - v14
+									p345 := i64(0)
+									if uint64(v23) > uint64(v13) {
+										p345 = int64(uint64((t344-v13)*v15) >> 16)
+									}
+									v13 = p345
+									p346 := v13
+									if uint64(v13) > uint64(v24) {
+										p346 = t343
+									}
+									p347 := v13
+									if v24 != i64(0) {
+										p347 = p346
+									}
+									v13 = p347
+								}
+							l92:
+								if uint64(v12) < uint64(v13) {
+									goto l27
+								}
+							l90:
+								t348 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+								store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t348|i32(1)))
+								goto l27
+							}
+							if v3 != i32(2048) {
+								m.fn14(v5, v2, v0, i32(1))
+								goto l27
+							}
+							v3 = i32(3)
+							t88 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+							if t88 != i32(69) {
+								goto l38
+							}
+							t89 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+							v8 = t89
+							v6 = i32(0)
+							v7 = i32(0)
+							v4 = i32(0)
+							{
+								t90 := int32(m.memory[uint64(uint32(i32(0)))+1780])
+								t91 := int32(m.memory[uint64(uint32(i32(0)))+1781])
+								if t90<<8&i32(16128)|t91 != 0 {
+									goto l39
+								}
 								v6 = i32(0)
 								v7 = i32(0)
-								{
-									t85 := int32(m.memory[uint64(uint32(i32(0)))+1764])
-									t86 := int32(m.memory[uint64(uint32(i32(0)))+1765])
-									if t85<<8&i32(16128)|t86 != 0 {
-										goto l35
-									}
-									v5 = i32(0)
+								v4 = i32(0)
+								switch v8 + i32(-6) {
+								default:
+									goto l39
+								case 0, 11:
 									v6 = i32(0)
-									v7 = i32(0)
-									switch v8 + i32(-6) {
-									default:
-										goto l35
-									case 0, 11:
-										v5 = i32(0)
-										t87 := int32(load16(m.memory, uint64(uint32(i32(0)))+1780))
-										v4 = t87
-										v4 = v4<<8 | int32(uint32(v4)>>8)
-										t88 := int32(load16(m.memory, uint64(uint32(i32(0)))+1778))
-										v6 = t88
-										v7 = v6<<8 | int32(uint32(v6)>>8)
-										if v8 == i32(17) {
-											goto l37
-										}
-										v6 = v4
-										goto l35
-									l37:
-										v6 = i32(4791)
-										if v4&i32(0xffff) == i32(4791) {
-											goto l38
-										}
-										v6 = v4
-										goto l35
-									l38:
-										t89 := int32(m.memory[uint64(uint32(i32(0)))+1786])
-										v4 = t89
-										var p90 int32
-										if v4 != i32(129) {
-											p90 = 1
-										}
-										var p91 int32
-										if v4&i32(31) != i32(17) {
-											p91 = 1
-										}
-										v5 = p90 & p91
+									t92 := int32(load16(m.memory, uint64(uint32(i32(0)))+1796))
+									v3 = t92
+									v3 = v3<<8 | int32(uint32(v3)>>8)
+									t93 := int32(load16(m.memory, uint64(uint32(i32(0)))+1794))
+									v7 = t93
+									v4 = v7<<8 | int32(uint32(v7)>>8)
+									if v8 == i32(17) {
+										goto l41
 									}
+									v7 = v3
+									goto l39
+								l41:
+									v7 = i32(4791)
+									if v3&i32(0xffff) == i32(4791) {
+										goto l42
+									}
+									v7 = v3
+									goto l39
+								l42:
+									t94 := int32(m.memory[uint64(uint32(i32(0)))+1802])
+									v3 = t94
+									var p95 int32
+									if v3 != i32(129) {
+										p95 = 1
+									}
+									var p96 int32
+									if v3&i32(31) != i32(17) {
+										p96 = 1
+									}
+									v6 = p95 & p96
 								}
-							l35:
-								v4 = i32(2)
-								t92 := int32(m.memory[uint64(uint32(i32(0)))+1766])
-								if uint32(t92) < uint32(i32(2)) {
-									goto l34
+							}
+						l39:
+							v3 = i32(2)
+							t97 := int32(m.memory[uint64(uint32(i32(0)))+1782])
+							if uint32(t97) < uint32(i32(2)) {
+								goto l38
+							}
+							{
+								t98 := int32(load32(m.memory, uint64(uint32(i32(0)))+1790))
+								v3 = t98
+								v3 = v3<<24 | v3<<8&i32(0xff0000) | (int32(uint32(v3)>>8)&i32(0xff00) | int32(uint32(v3)>>24))
+								if v3&i32(-0x1000000) != i32(0xa000000) {
+									goto l43
 								}
+								t99 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
+								v10 = v3&i32(0xffffff) + i32(-1)
+								if uint32(t99) <= uint32(v10) {
+									goto l43
+								}
+								t100 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
+								v9 = t100
+								if v9 == 0 {
+									goto l43
+								}
+								t101 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
+								t102 := int32(load32(m.memory, uint32(v2)))
+								v11 = t102
+								if uint32(t101) <= uint32(v11) {
+									goto l43
+								}
+								t103 := int32(load32(m.memory, uint64(uint32(i32(0)))+1548))
+								v16 = t103
+								t104 := int32(load32(m.memory, uint64(uint32(v9+v10<<4))+4))
+								t105 := v16
+								v17 = t104
+								if uint32(t105) <= uint32(v17) {
+									goto l43
+								}
+								t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
+								v18 = t106
+								if v18 == 0 {
+									goto l43
+								}
+								t107 := int32(load32(m.memory, uint64(uint32(v5))+28))
+								v19 = t107
+								t108 := int32(load32(m.memory, uint64(uint32(i32(0)))+1786))
+								v20 = t108
+								v21 = v20<<24 | v20<<8&i32(0xff0000) | (int32(uint32(v20)>>8)&i32(0xff00) | int32(uint32(v20)>>24))
+								t109 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+								v20 = t109
 								{
-									t93 := int32(load32(m.memory, uint64(uint32(i32(0)))+1774))
-									v4 = t93
-									v10 = v4<<24 | v4<<8&i32(0xff0000) | (int32(uint32(v4)>>8)&i32(0xff00) | int32(uint32(v4)>>24))
-									if v10&i32(-0x1000000) != i32(0xa000000) {
-										goto l39
-									}
-									t94 := int32(load32(m.memory, uint64(uint32(i32(0)))+1544))
-									v4 = v10&i32(0xffffff) + i32(-1)
-									if uint32(t94) <= uint32(v4) {
-										goto l39
-									}
-									t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
-									v9 = t95
-									if v9 == 0 {
-										goto l39
-									}
-									t96 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-									t97 := int32(load32(m.memory, uint64(uint32(v2))+4))
-									v11 = t97
-									if uint32(t96) <= uint32(v11) {
-										goto l39
-									}
-									t98 := int32(load32(m.memory, uint64(uint32(i32(0)))+1548))
-									v16 = t98
-									t99 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+4))
-									t100 := v16
-									v17 = t99
-									if uint32(t100) <= uint32(v17) {
-										goto l39
-									}
-									t101 := int32(load32(m.memory, uint64(uint32(i32(0)))+1576))
-									v18 = t101
-									if v18 == 0 {
-										goto l39
-									}
-									t102 := int32(load32(m.memory, uint64(uint32(v3))+28))
-									v19 = t102
-									t103 := int32(load32(m.memory, uint64(uint32(i32(0)))+1770))
-									v20 = t103
-									v20 = v20<<24 | v20<<8&i32(0xff0000) | (int32(uint32(v20)>>8)&i32(0xff00) | int32(uint32(v20)>>24))
-									t104 := int32(m.memory[uint64(uint32(i32(0)))+1759])
-									v21 = t104
-									{
-										v16 = v18 + v16*v11<<3 + v17<<3
-										t105 := int32(load32(m.memory, uint64(uint32(v16))+4))
-										v18 = t105
-										switch v18 + i32(1) {
-										case 1:
-											goto l39
-										case 2:
-											t106 := int32(load32(m.memory, uint32(v16)))
-											v4 = t106
-											goto l43
-										case 0:
-											t107 := int32(load32(m.memory, uint64(uint32(v9+v4<<4))+8))
-											v4 = t107
-											goto l43
-										default:
+									v16 = v18 + v16*v11<<3 + v17<<3
+									t110 := int32(load32(m.memory, uint64(uint32(v16))+4))
+									v18 = t110
+									switch v18 + i32(1) {
+									case 1:
+										goto l43
+									case 2:
+										t111 := int32(load32(m.memory, uint32(v16)))
+										v10 = t111
+										goto l47
+									case 0:
+										t112 := int32(load32(m.memory, uint64(uint32(v9+v10<<4))+8))
+										v10 = t112
+										goto l47
+									default:
+										{
 											{
-												{
-													t108 := int32(load32(m.memory, uint64(uint32(v3))+124))
-													if t108 != 0 {
-														goto l44
-													}
-													t109 := int32(load32(m.memory, uint64(uint32(v3))+104))
-													v4 = t109 ^ v20
-													v4 = (int32(uint32(v4)>>16)^v4)*i32(-2048144789) ^ v10
-													v4 = (int32(uint32(v4)>>13)^v4)*i32(-1028477387) ^ (v7<<16 | v6&i32(0xffff))
-													v4 = (int32(uint32(v4)>>16) ^ v4) * i32(-2048144789)
-													v4 = (v4 ^ v8 ^ int32(uint32(v4)>>13)) * i32(-1028477387)
-													t110 := int32(uint32(int32(uint32(v4)>>16)^v4) % uint32(v18))
-													v4 = t110
-													goto l45
+												t113 := int32(load32(m.memory, uint64(uint32(v5))+124))
+												if t113 != 0 {
+													goto l48
 												}
-											l44:
-												m.memory[uint64(uint32(v1))+14] = byte(v5)
-												m.memory[uint64(uint32(v1))+13] = byte(v21)
-												m.memory[uint64(uint32(v1))+12] = byte(v8)
-												store16(m.memory, uint64(uint32(v1))+10, uint16(v6))
-												store16(m.memory, uint64(uint32(v1))+8, uint16(v7))
-												store32(m.memory, uint64(uint32(v1))+4, uint32(v10))
-												store32(m.memory, uint32(v1), uint32(v20))
-												t111 := int32(load32(m.memory, uint32(v16)))
-												t112 := m.fn12(v3, v11, v17, t111, v18, v1)
-												v4 = t112
-											}
-										l45:
-											t113 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
-											t114 := int32(load32(m.memory, uint32(v16)))
-											v4 = t114 + v4
-											if uint32(t113) <= uint32(v4) {
-												goto l39
-											}
-											t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1580))
-											v9 = t115
-											if v9 == 0 {
-												goto l39
-											}
-											t116 := int32(load32(m.memory, uint32(v9+v4<<3)))
-											v4 = t116
-										}
-									}
-								l43:
-									if v4 == i32(-1) {
-										goto l39
-									}
-									t117 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-									if uint32(t117) <= uint32(v4) {
-										goto l39
-									}
-									t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-									v11 = t118
-									if v11 != 0 {
-										v0 = v0 - v19
-										p119 := i32(60)
-										if uint32(v0) > uint32(i32(60)) {
-											p119 = v0
-										}
-										v17 = p119
-										t120 := v2
-										v0 = int32(uint32(v21)>>5) & i32(7)
-										v18 = t120 + v0<<2 + i32(736)
-										v16 = v2 + v0<<6
-										v9 = v16 + i32(64)
-										{
-											t121 := int32(m.memory[uint32(v2+i32(30))])
-											t122 := v3
-											v19 = t121 & i32(31)
-											t123 := int64(load64(m.memory, uint32(t122+v19*i32(56)+i32(184))))
-											v14 = t123
-											if v14 == 0 {
-												goto l48
-											}
-											t124 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											if i32_shr_u(t124, v0)&i32(1) == 0 {
-												goto l48
-											}
-											t125 := int64(load64(m.memory, uint32(v9)))
-											v22 = int64(uint32(v17))
-											t126 := int32(load32(m.memory, uint32(v18)))
-											t127 := t125 + v22
-											v23 = t126
-											t128 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-											t129 := t127 - int64(uint32(v23))
-											v12 = t128
-											t130 := int64(load64(m.memory, uint32(v3)))
-											t131 := v12
-											v13 = t130
-											t132 := int64(load64(m.memory, uint64(uint32(v3))+8))
-											t133 := int64(load64(m.memory, uint64(uint32(v3))+88))
-											t134 := v13
-											v24 = t133
-											v15 = t132 - v24
-											p135 := i64(0)
-											if uint64(v13) > uint64(v15) {
-												p135 = int64(uint64((t134-v15)*v14) >> 16)
-											}
-											v13 = p135
-											p136 := v13
-											if uint64(v13) > uint64(v12) {
-												p136 = t131
-											}
-											p137 := v13
-											if v12 != i64(0) {
-												p137 = p136
-											}
-											if uint64(t129) <= uint64(p137) {
-												goto l48
-											}
-											store64(m.memory, uint64(uint32(v3))+88, uint64(v24+v22))
-											store32(m.memory, uint32(v18), uint32(v23+v17))
-										}
-									l48:
-										t138 := int64(load64(m.memory, uint32(v9)))
-										t139 := v9
-										v13 = int64(uint32(v17))
-										v12 = t138 + v13
-										store64(m.memory, uint32(t139), uint64(v12))
-										{
-											t140 := v12
-											v9 = v16 + i32(112)
-											t141 := int64(load32(m.memory, uint32(v9)))
-											if uint64(t140) <= uint64(t141) {
+												t114 := int32(load32(m.memory, uint64(uint32(v5))+104))
+												v10 = t114 ^ v21
+												v10 = (int32(uint32(v10)>>16)^v10)*i32(-2048144789) ^ v3
+												v10 = (int32(uint32(v10)>>13)^v10)*i32(-1028477387) ^ (v4<<16 | v7&i32(0xffff))
+												v10 = (int32(uint32(v10)>>16) ^ v10) * i32(-2048144789)
+												v10 = (v10 ^ v8 ^ int32(uint32(v10)>>13)) * i32(-1028477387)
+												t115 := int32(uint32(int32(uint32(v10)>>16)^v10) % uint32(v18))
+												v10 = t115
 												goto l49
+											}
+										l48:
+											m.memory[uint64(uint32(v1))+14] = byte(v6)
+											m.memory[uint64(uint32(v1))+13] = byte(v20)
+											m.memory[uint64(uint32(v1))+12] = byte(v8)
+											store16(m.memory, uint64(uint32(v1))+10, uint16(v7))
+											store16(m.memory, uint64(uint32(v1))+8, uint16(v4))
+											store32(m.memory, uint64(uint32(v1))+4, uint32(v3))
+											store32(m.memory, uint32(v1), uint32(v21))
+											t116 := int32(load32(m.memory, uint32(v16)))
+											t117 := m.fn12(v5, v11, v17, t116, v18, v1)
+											v10 = t117
+										}
+									l49:
+										t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1552))
+										t119 := int32(load32(m.memory, uint32(v16)))
+										v10 = t119 + v10
+										if uint32(t118) <= uint32(v10) {
+											goto l43
+										}
+										t120 := int32(load32(m.memory, uint64(uint32(i32(0)))+1584))
+										v9 = t120
+										if v9 == 0 {
+											goto l43
+										}
+										t121 := int32(load32(m.memory, uint32(v9+v10<<3)))
+										v10 = t121
+									}
+								}
+							l47:
+								if v10 == i32(-1) {
+									goto l43
+								}
+								t122 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+								if uint32(t122) <= uint32(v10) {
+									goto l43
+								}
+								t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+								v11 = t123
+								if v11 != 0 {
+									v9 = v0 - v19
+									var p124 int32
+									if uint32(v9) > uint32(i32(60)) {
+										p124 = 1
+									}
+									v16 = p124
+									t125 := v2
+									v0 = int32(uint32(v20)>>5) & i32(7)
+									v18 = t125 + v0<<6
+									v17 = i32(0)
+									t126 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+									v19 = t126
+									{
+										t127 := int64(load64(m.memory, uint32(v5+i32(88))))
+										v14 = t127
+										if v14 == 0 {
+											goto l52
+										}
+										v17 = i32(0)
+										t128 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v22 = t128
+										if v22 == 0 {
+											goto l52
+										}
+										t129 := int32(load32(m.memory, uint32(v22+v19*i32(448)+v0<<2+i32(80))))
+										v17 = t129
+									}
+								l52:
+									p130 := i32(60)
+									if v16 != 0 {
+										p130 = v9
+									}
+									v16 = p130
+									v9 = v18 + i32(64)
+									{
+										{
+											t131 := int32(m.memory[uint32(v2+i32(29))])
+											t132 := v5
+											v22 = t131 & i32(31)
+											t133 := int64(load64(m.memory, uint32(t132+v22*i32(56)+i32(192))))
+											v15 = t133
+											if v15 == 0 {
+												goto l53
+											}
+											t134 := int32(load32(m.memory, uint64(uint32(v5))+24))
+											v18 = t134
+											if i32_shr_u(v18, v0)&i32(1) == 0 {
+												goto l53
+											}
+											v23 = int64(uint32(v16))
+											t135 := int64(load64(m.memory, uint32(v9)))
+											t136 := int64(load64(m.memory, uint32(v5+v22*i32(56)+i32(176))))
+											t137 := v23 - int64(uint32(v17)) + t135
+											v12 = t136
+											t138 := int64(load64(m.memory, uint32(v5)))
+											t139 := v12
+											v13 = t138
+											t140 := int64(load64(m.memory, uint64(uint32(v5))+8))
+											t141 := v13
+											v24 = t140 - v14
+											p142 := i64(0)
+											if uint64(v13) > uint64(v24) {
+												p142 = int64(uint64((t141-v24)*v15) >> 16)
+											}
+											v13 = p142
+											p143 := v13
+											if uint64(v13) > uint64(v12) {
+												p143 = t139
+											}
+											p144 := v13
+											if v12 != i64(0) {
+												p144 = p143
+											}
+											if uint64(t137) <= uint64(p144) {
+												goto l53
+											}
+											t145 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+											v25 = t145
+											if v25 == 0 {
+												goto l54
+											}
+											t146 := v5 + i32(88)
+											v14 = v14 + v23
+											store64(m.memory, uint32(t146), uint64(v14))
+											t147 := v25 + v19*i32(448) + v0<<2 + i32(80)
+											v17 = v17 + v16
+											store32(m.memory, uint32(t147), uint32(v17))
+										}
+									l53:
+										t148 := int64(load64(m.memory, uint32(v9)))
+										t149 := v9
+										v13 = int64(uint32(v16))
+										v12 = t148 + v13
+										store64(m.memory, uint32(t149), uint64(v12))
+										{
+											t150 := v12
+											v9 = v2 + v0<<6 + i32(112)
+											t151 := int64(load32(m.memory, uint32(v9)))
+											if uint64(t150) <= uint64(t151) {
+												goto l55
 											}
 											store32(m.memory, uint32(v9), uint32(v12))
 										}
-									l49:
-										t142 := int64(load64(m.memory, uint64(uint32(v3))+8))
-										t143 := v3
-										v15 = t142 + v13
-										store64(m.memory, uint64(uint32(t143))+8, uint64(v15))
-										{
-											t144 := int32(load32(m.memory, uint64(uint32(v3))+24))
-											v9 = i32_shl(i32(1), v0)
-											v17 = t144 & v9
-											if v17 == 0 {
-												goto l50
-											}
-											t145 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
-											if t145 != 0 {
-												goto l50
-											}
-											{
-												t146 := int32(load32(m.memory, uint32(v18)))
-												if t146 != 0 {
-													goto l51
-												}
-												{
-													{
-														if v14 != i64(0) {
-															goto l52
-														}
-														t147 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-														v14 = t147
-														goto l53
-													}
-												l52:
-													t148 := int64(load64(m.memory, uint32(v3+v19*i32(56)+i32(168))))
-													v22 = t148
-													t149 := int64(load64(m.memory, uint32(v3)))
-													t150 := v22
-													v24 = t149
-													t151 := int64(load64(m.memory, uint64(uint32(v3))+88))
-													t152 := v24
-													v15 = v15 - t151
-													p153 := i64(0)
-													if uint64(v24) > uint64(v15) {
-														p153 = int64(uint64((t152-v15)*v14) >> 16)
-													}
-													v14 = p153
-													p154 := v14
-													if uint64(v14) > uint64(v22) {
-														p154 = t150
-													}
-													p155 := v14
-													if v22 != i64(0) {
-														p155 = p154
-													}
-													v14 = p155
-												}
-											l53:
-												if uint64(v12) < uint64(v14) {
-													goto l50
-												}
-											}
-										l51:
-											t156 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-											store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t156|i32(1)))
+									l55:
+										t152 := int64(load64(m.memory, uint64(uint32(v5))+8))
+										t153 := v5
+										v13 = t152 + v13
+										store64(m.memory, uint64(uint32(t153))+8, uint64(v13))
+										t154 := int32(load32(m.memory, uint64(uint32(v5))+24))
+										v18 = t154
+										if i32_shr_u(v18, v0)&i32(1) == 0 {
+											goto l54
 										}
-									l50:
+										t155 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
+										if t155 != 0 {
+											goto l54
+										}
+										if v17 != 0 {
+											goto l56
+										}
 										{
-											t157 := int32(load32(m.memory, uint64(uint32(v3))+48))
-											if t157 == 0 {
-												goto l54
-											}
-											if v5 == 0 {
-												goto l54
-											}
-											if v17 == 0 {
-												goto l54
-											}
-											v5 = int32(uint32(v20) >> 24)
-											t158 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t159 := int32(uint32(v20)>>16) & i32(255)
-											v17 = t158
-											v5 = t159 ^ v17
-											t160 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t161 := int32(uint32(v20)>>8) & i32(255)
-											v16 = t160
-											v5 = t161 ^ (v16 ^ int32(uint32(v17)>>8))
-											t162 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t163 := v20 & i32(255)
-											v17 = t162
-											v5 = t163 ^ (v17^int32(uint32(v16)>>8))&i32(0xffff)
-											t164 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t165 := int32(uint32((v17^v7)&i32(0xff00)) >> 8)
-											v17 = t164
-											v5 = t165 ^ v17
-											t166 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t167 := int32(uint32(v17)>>8) ^ v7&i32(255)
-											v7 = t166
-											v5 = t167 ^ v7
-											t168 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t169 := int32(uint32(v10) >> 24)
-											v17 = t168
-											v5 = t169 ^ (v17 ^ int32(uint32(v7)>>8))
-											t170 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t171 := int32(uint32(v10)>>16) & i32(255)
-											v7 = t170
-											v5 = t171 ^ (v7 ^ int32(uint32(v17)>>8))
-											t172 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t173 := int32(uint32(v10)>>8) & i32(255)
-											v17 = t172
-											v5 = t173 ^ (v17 ^ int32(uint32(v7)>>8))
-											t174 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t175 := v10 & i32(255)
-											v7 = t174
-											v5 = t175 ^ (v7^int32(uint32(v17)>>8))&i32(0xffff)
-											t176 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t177 := int32(uint32((v7^v6)&i32(0xff00)) >> 8)
-											v7 = t176
-											v5 = t177 ^ v7
-											t178 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t179 := int32(uint32(v7)>>8) ^ v6&i32(255)
-											v6 = t178
-											v5 = t179 ^ v6
-											t180 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											v7 = t180
-											v5 = v7 ^ int32(uint32(v6)>>8) ^ v8
-											t181 := int32(load32(m.memory, uint64(uint32(i32(0)))+1588))
-											v8 = t181
-											t182 := int32(load32(m.memory, uint64(uint32(v2))+4))
-											t183 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-											t184 := v8
-											v6 = t182<<16 | (t183 ^ int32(uint32(v7)>>8))
-											t185 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-											t186 := t184 + v6*i32(48)
-											v10 = t185
-											p187 := i32(0)
-											if uint32(v10) > uint32(v6) {
-												p187 = t186
-											}
-											v5 = p187
-											if v5 == 0 {
-												goto l54
-											}
-											t188 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-											t189 := int32(load32(m.memory, uint64(uint32(v2))+12))
-											t190 := int32(load32(m.memory, uint64(uint32(v2))+8))
-											v7 = t189 + v4 - t190
-											t191 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
-											p192 := i32(0)
-											if uint32(t191) > uint32(v7) {
-												p192 = t188 + v7<<3
-											}
-											v7 = p192
-											if v7 == 0 {
-												goto l54
-											}
-											v17 = i32(0)
 											{
-												t193 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-												v12 = t193
-												t194 := int64(load64(m.memory, uint64(uint32(v2))+656))
-												t195 := v12
-												v14 = t194
-												v22 = t195 - v14
-												t196 := int64(load64(m.memory, uint64(uint32(v3))+64))
-												t197 := v22
-												v15 = t196
-												if uint64(t197) < uint64(v15) {
-													goto l55
-												}
-												{
-													if uint64(v22-v15) >= uint64(v15) {
-														goto l56
-													}
-													t198 := int32(load32(m.memory, uint64(uint32(v2))+616))
-													v17 = t198
-												}
-											l56:
-												store64(m.memory, uint64(uint32(v2))+656, uint64(v12))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v2))+664, uint32(v17))
-												v14 = v12
-											}
-										l55:
-											{
-												t199 := int64(load64(m.memory, uint32(v7)))
-												if uint64(t199) > uint64(v14) {
+												if v15 != i64(0) {
 													goto l57
 												}
-												t200 := int32(load32(m.memory, uint64(uint32(v2))+616))
-												store32(m.memory, uint64(uint32(v2))+616, uint32(t200+i32(1)))
+												t156 := int64(load64(m.memory, uint32(v5+v22*i32(56)+i32(176))))
+												v13 = t156
+												goto l58
 											}
 										l57:
-											store64(m.memory, uint32(v7), uint64(v12+i64(1)))
-											t201 := int64(load64(m.memory, uint64(uint32(i32(0)))+1600))
-											t202 := v5
-											v12 = t201
-											store64(m.memory, uint32(t202), uint64(v12))
-											t203 := int32(load32(m.memory, uint64(uint32(i32(0)))+1608))
-											store32(m.memory, uint64(uint32(v5))+24, uint32(t203))
-											t204 := int32(load32(m.memory, uint64(uint32(i32(0)))+1750))
-											store32(m.memory, uint64(uint32(v5))+40, uint32(t204))
-											t205 := int32(load16(m.memory, uint64(uint32(i32(0)))+1754))
-											store16(m.memory, uint32(v5+i32(44)), uint16(t205))
+											t157 := int64(load64(m.memory, uint32(v5+v22*i32(56)+i32(176))))
+											v24 = t157
+											t158 := int64(load64(m.memory, uint32(v5)))
+											t159 := v24
+											v23 = t158
+											t160 := v23
+											v13 = v13 - v14
+											p161 := i64(0)
+											if uint64(v23) > uint64(v13) {
+												p161 = int64(uint64((t160-v13)*v15) >> 16)
+											}
+											v13 = p161
+											p162 := v13
+											if uint64(v13) > uint64(v24) {
+												p162 = t159
+											}
+											p163 := v13
+											if v24 != i64(0) {
+												p163 = p162
+											}
+											v13 = p163
+										}
+									l58:
+										if uint64(v12) < uint64(v13) {
+											goto l54
+										}
+									l56:
+										t164 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t164|i32(1)))
+									}
+								l54:
+									{
+										t165 := int32(load32(m.memory, uint64(uint32(v5))+48))
+										if t165 == 0 {
+											goto l59
+										}
+										if v6 == 0 {
+											goto l59
+										}
+										if i32_shr_u(v18, v0)&i32(1) == 0 {
+											goto l59
+										}
+										t166 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v6 = t166
+										if v6 == 0 {
+											goto l59
+										}
+										v9 = int32(uint32(v21) >> 24)
+										t167 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+										t168 := int32(uint32(v21)>>16) & i32(255)
+										v17 = t167
+										v9 = t168 ^ v17
+										t169 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+										t170 := int32(uint32(v21)>>8) & i32(255)
+										v18 = t169
+										v9 = t170 ^ (v18 ^ int32(uint32(v17)>>8))
+										t171 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+										t172 := v21 & i32(255)
+										v17 = t171
+										v9 = t172 ^ (v17^int32(uint32(v18)>>8))&i32(0xffff)
+										t173 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+										t174 := int32(uint32((v17^v4)&i32(0xff00)) >> 8)
+										v17 = t173
+										v9 = t174 ^ v17
+										t175 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
+										t176 := int32(uint32(v17)>>8) ^ v4&i32(255)
+										v9 = t175
+										v4 = t176 ^ v9
+										t177 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t178 := int32(uint32(v3) >> 24)
+										v17 = t177
+										v4 = t178 ^ (v17 ^ int32(uint32(v9)>>8))
+										t179 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t180 := int32(uint32(v3)>>16) & i32(255)
+										v9 = t179
+										v4 = t180 ^ (v9 ^ int32(uint32(v17)>>8))
+										t181 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t182 := int32(uint32(v3)>>8) & i32(255)
+										v17 = t181
+										v4 = t182 ^ (v17 ^ int32(uint32(v9)>>8))
+										t183 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t184 := v3 & i32(255)
+										v4 = t183
+										v3 = t184 ^ (v4^int32(uint32(v17)>>8))&i32(0xffff)
+										t185 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										t186 := int32(uint32((v4^v7)&i32(0xff00)) >> 8)
+										v4 = t185
+										v3 = t186 ^ v4
+										t187 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										t188 := int32(uint32(v4)>>8) ^ v7&i32(255)
+										v7 = t187
+										v3 = t188 ^ v7
+										t189 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										v4 = t189
+										v3 = v4 ^ int32(uint32(v7)>>8) ^ v8
+										t190 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+										v9 = t190
+										t191 := int32(load32(m.memory, uint32(v2)))
+										t192 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										t193 := v9
+										v4 = t191<<16 | (t192 ^ int32(uint32(v4)>>8))
+										t194 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+										t195 := t193 + v4*i32(48)
+										v18 = t194
+										p196 := i32(0)
+										if uint32(v18) > uint32(v4) {
+											p196 = t195
+										}
+										v3 = p196
+										if v3 == 0 {
+											goto l59
+										}
+										t197 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+										t198 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+										t199 := v6
+										v7 = t198
+										t200 := int32(load32(m.memory, uint64(uint32(t199+v7*i32(448)))+180))
+										t201 := int32(load32(m.memory, uint64(uint32(v2))+4))
+										v8 = t200 + (v10 - t201)
+										t202 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+										p203 := i32(0)
+										if uint32(t202) > uint32(v8) {
+											p203 = t197 + v8<<3
+										}
+										v8 = p203
+										if v8 == 0 {
+											goto l59
+										}
+										v21 = v11 + v10*i32(576)
+										v19 = v21 + v0<<6
+										v22 = v19 + i32(125)
+										t204 := int32(m.memory[uint32(v22)])
+										v17 = t204
+										t205 := int64(load64(m.memory, uint32(v19+i32(72))))
+										v15 = t205
+										t206 := v5
+										v25 = v21 + i32(29)
+										t207 := int32(m.memory[uint32(v25)])
+										t208 := int64(load64(m.memory, uint32(t206+t207&i32(31)*i32(56)+i32(200))))
+										v24 = t208
+										v21 = i32(0)
+										{
+											t209 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+											v12 = t209
+											t210 := v12
+											v19 = v6 + v7*i32(448)
+											t211 := int64(load64(m.memory, uint64(uint32(v19))+160))
+											v13 = t211
+											v23 = t210 - v13
+											t212 := int64(load64(m.memory, uint64(uint32(v5))+64))
+											t213 := v23
+											v14 = t212
+											if uint64(t213) < uint64(v14) {
+												goto l60
+											}
+											v19 = v19 + i32(160)
 											{
-												{
-													t206 := int32(load32(m.memory, uint64(uint32(v5))+20))
-													v17 = t206
-													if v17 == 0 {
-														goto l58
-													}
-													v7 = v6 + i32(1)
-													goto l59
+												if uint64(v23-v14) >= uint64(v14) {
+													goto l61
 												}
-											l58:
-												v7 = v11 + v4*i32(1088)
-												v16 = v7 + i32(624)
-												{
-													t207 := int32(load32(m.memory, uint64(uint32(v7))+624))
-													v7 = t207
-													if v7 == 0 {
-														goto l60
-													}
-													t208 := v10
-													v20 = v7 + i32(-1)
-													if uint32(t208) > uint32(v20) {
-														goto l61
-													}
-												}
-											l60:
-												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
-												store32(m.memory, uint64(uint32(v5))+32, uint32(v7))
+												t214 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(448)))+172))
+												v21 = t214
+											}
+										l61:
+											store64(m.memory, uint32(v19), uint64(v12))
+											v19 = v6 + v7*i32(448)
+											store32(m.memory, uint64(uint32(v19))+172, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v19))+176, uint32(v21))
+											v13 = v12
+										}
+									l60:
+										{
+											t215 := int64(load64(m.memory, uint32(v8)))
+											if uint64(t215) > uint64(v13) {
 												goto l62
-											l61:
-												store32(m.memory, uint64(uint32(v5))+36, uint32(i32(0)))
-												store32(m.memory, uint64(uint32(v5))+28, uint32(v4))
-												store32(m.memory, uint64(uint32(v5))+32, uint32(v7))
-												if v8 == 0 {
-													goto l62
-												}
-												store32(m.memory, uint64(uint32(v8+v20*i32(48)))+36, uint32(v6+i32(1)))
-											l62:
-												t209 := v16
-												v7 = v6 + i32(1)
-												store32(m.memory, uint32(t209), uint32(v7))
-												v10 = v11 + v4*i32(1088)
-												t210 := int32(load32(m.memory, uint64(uint32(v10))+620))
-												store32(m.memory, uint64(uint32(v10))+620, uint32(t210+i32(1)))
 											}
-										l59:
-											store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v7))
-											store32(m.memory, uint64(uint32(v5))+20, uint32(v17+i32(1)))
-											if v8 == 0 {
-												goto l54
-											}
+											v21 = v6 + v7*i32(448)
+											t216 := int32(load32(m.memory, uint64(uint32(v21))+172))
+											store32(m.memory, uint64(uint32(v21))+172, uint32(t216+i32(1)))
+										}
+									l62:
+										store64(m.memory, uint32(v8), uint64(v12+i64(1)))
+										t217 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+										t218 := v3
+										v12 = t217
+										store64(m.memory, uint32(t218), uint64(v12))
+										store32(m.memory, uint64(uint32(v3))+24, uint32(v7))
+										t219 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
+										store32(m.memory, uint64(uint32(v3))+40, uint32(t219))
+										t220 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
+										store16(m.memory, uint32(v3+i32(44)), uint16(t220))
+										{
 											{
+												t221 := int32(load32(m.memory, uint64(uint32(v3))+20))
+												v21 = t221
+												if v21 == 0 {
+													goto l63
+												}
+												v8 = v4 + i32(1)
+												goto l64
+											}
+										l63:
+											v8 = v6 + v10*i32(448)
+											v19 = v8 + i32(196)
+											{
+												t222 := int32(load32(m.memory, uint64(uint32(v8))+196))
+												v8 = t222
+												if v8 == 0 {
+													goto l65
+												}
+												t223 := v18
+												v26 = v8 + i32(-1)
+												if uint32(t223) > uint32(v26) {
+													goto l66
+												}
+											}
+										l65:
+											store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v3))+28, uint32(v10))
+											store32(m.memory, uint64(uint32(v3))+32, uint32(v8))
+											goto l67
+										l66:
+											store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v3))+28, uint32(v10))
+											store32(m.memory, uint64(uint32(v3))+32, uint32(v8))
+											if v9 == 0 {
+												goto l67
+											}
+											store32(m.memory, uint64(uint32(v9+v26*i32(48)))+36, uint32(v4+i32(1)))
+										l67:
+											t224 := v19
+											v8 = v4 + i32(1)
+											store32(m.memory, uint32(t224), uint32(v8))
+											v18 = v6 + v10*i32(448)
+											t225 := int32(load32(m.memory, uint64(uint32(v18))+192))
+											store32(m.memory, uint64(uint32(v18))+192, uint32(t225+i32(1)))
+										}
+									l64:
+										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
+										store32(m.memory, uint64(uint32(v3))+20, uint32(v21+i32(1)))
+										if v9 == 0 {
+											goto l59
+										}
+										{
+											{
+												var p226 int32
+												if uint64(v15) >= uint64(v24) {
+													p226 = 1
+												}
+												p227 := v17
+												if v17 == i32(2) {
+													p227 = p226 << 1
+												}
+												if p227 == i32(2) {
+													goto l68
+												}
 												{
-													v5 = v11 + v4*i32(1088)
-													v10 = v5 + v0<<6
-													t211 := int64(load64(m.memory, uint32(v10+i32(72))))
-													v15 = t211
-													t212 := int32(m.memory[uint32(v5+i32(30))])
-													t213 := int64(load64(m.memory, uint32(v3+t212&i32(31)*i32(56)+i32(192))))
-													t214 := v15
-													v14 = t213
-													var p215 int32
-													if uint64(t214) >= uint64(v14) {
-														p215 = 1
+													v3 = v6 + v7*i32(448)
+													t228 := int32(load32(m.memory, uint64(uint32(v3))+144))
+													if t228 == v10 {
+														goto l69
 													}
-													t216 := p215 << 1
-													v10 = v10 + i32(125)
-													t217 := int32(m.memory[uint32(v10)])
-													v17 = t217
-													p218 := v17
-													if v17 == i32(2) {
-														p218 = t216
+													store32(m.memory, uint32(v3+i32(144)), uint32(v10))
+													t229 := int64(load64(m.memory, uint64(uint32(v3))+128))
+													store64(m.memory, uint64(uint32(v3))+136, uint64(t229))
+												}
+											l69:
+												store64(m.memory, uint64(uint32(v3))+128, uint64(v12))
+												{
+													t230 := int32(load32(m.memory, uint32(v3+i32(172))))
+													v7 = t230
+													t231 := int32(load32(m.memory, uint32(v3+i32(176))))
+													t232 := v7
+													v3 = t231
+													p233 := v3
+													if uint32(v7) > uint32(v3) {
+														p233 = t232
 													}
-													if p218 == i32(2) {
-														goto l63
+													v3 = p233
+													t234 := v3
+													v4 = v6 + v10*i32(448)
+													t235 := int32(load32(m.memory, uint64(uint32(v4))+168))
+													v7 = t235
+													if uint32(t234) >= uint32(v7) {
+														goto l70
 													}
-													{
-														t219 := int32(load32(m.memory, uint64(uint32(v2))+636))
-														if t219 == v4 {
-															goto l64
-														}
-														store32(m.memory, uint64(uint32(v2))+636, uint32(v4))
-														t220 := int64(load64(m.memory, uint64(uint32(v2))+32))
-														store64(m.memory, uint64(uint32(v2))+640, uint64(t220))
-													}
-												l64:
-													store64(m.memory, uint64(uint32(v2))+32, uint64(v12))
-													{
-														t221 := int32(load32(m.memory, uint32(v2+i32(616))))
-														v5 = t221
-														t222 := int32(load32(m.memory, uint32(v2+i32(664))))
-														t223 := v5
-														v6 = t222
-														p224 := v6
-														if uint32(v5) > uint32(v6) {
-															p224 = t223
-														}
-														v6 = p224
-														t225 := v6
-														v5 = v11 + v4*i32(1088)
-														t226 := int32(load32(m.memory, uint64(uint32(v5))+632))
-														v7 = t226
-														if uint32(t225) >= uint32(v7) {
-															goto l65
-														}
-														t227 := int64(load64(m.memory, uint64(uint32(v5))+648))
-														t228 := int64(load64(m.memory, uint64(uint32(v3))+64))
-														if uint64(v12-t227) < uint64(t228) {
-															goto l66
-														}
-													}
-												l65:
-													store32(m.memory, uint32(v5+i32(632)), uint32(v6))
-													store64(m.memory, uint64(uint32(v5))+648, uint64(v12))
-													v7 = v6
-												l66:
-													v22 = v15 + v13
-													{
-														t229 := int64(load64(m.memory, uint64(uint32(v3))+56))
-														v15 = t229
-														if v15 != i64(0) {
-															goto l67
-														}
-														p230 := i32(1)
-														if v7 != 0 {
-															p230 = v7
-														}
-														v24 = int64(uint32(p230))
-														{
-															{
-																t231 := int32(m.memory[uint32(v2+i32(30))])
-																v2 = v3 + t231&i32(31)*i32(56)
-																t232 := int64(load64(m.memory, uint32(v2+i32(184))))
-																v25 = t232
-																if v25 != i64(0) {
-																	goto l68
-																}
-																t233 := int64(load64(m.memory, uint32(v2+i32(168))))
-																v25 = t233
-																goto l69
-															}
-														l68:
-															t234 := int64(load64(m.memory, uint32(v2+i32(168))))
-															v15 = t234
-															t235 := int64(load64(m.memory, uint32(v3)))
-															t236 := v15
-															v26 = t235
-															t237 := int64(load64(m.memory, uint64(uint32(v3))+8))
-															t238 := int64(load64(m.memory, uint64(uint32(v3))+88))
-															t239 := v26
-															v27 = t237 - t238
-															p240 := i64(0)
-															if uint64(v26) > uint64(v27) {
-																p240 = int64(uint64((t239-v27)*v25) >> 16)
-															}
-															v25 = p240
-															p241 := v25
-															if uint64(v25) > uint64(v15) {
-																p241 = t236
-															}
-															p242 := v25
-															if v15 != i64(0) {
-																p242 = p241
-															}
-															v25 = p242
-														}
-													l69:
-														v15 = v14
-														t243 := int64(uint64(v25) / uint64(v24))
-														v25 = t243
-														t244 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(1088)))+592))
-														t245 := v25
-														v24 = t244 * (v24 + i64(-1))
-														if uint64(t245) <= uint64(v24) {
-															goto l67
-														}
-														t246 := v14
-														v15 = v25 - v24
-														p247 := v15
-														if uint64(v15) < uint64(v14) {
-															p247 = t246
-														}
-														v15 = p247
-													}
-												l67:
-													{
-														if uint64(v22) < uint64(v15) {
-															var p251 int32
-															if uint64(v22) >= uint64(v14) {
-																p251 = 1
-															}
-															v2 = p251
-															goto l71
-														}
-														v2 = i32(2)
-														t248 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-														store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t248|i32(2)))
-														v5 = v11 + v4*i32(1088)
-														t249 := int32(load32(m.memory, uint64(uint32(v5))+624))
-														store32(m.memory, uint64(uint32(v5))+628, uint32(t249))
-														store64(m.memory, uint32(v5+v0<<3+i32(672)), uint64(v12))
-														t250 := int64(load64(m.memory, uint64(uint32(v5))+608))
-														store64(m.memory, uint64(uint32(v5))+608, uint64(t250+i64(1)))
+													t236 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(448)))+152))
+													t237 := int64(load64(m.memory, uint64(uint32(v5))+64))
+													if uint64(v12-t236) < uint64(t237) {
 														goto l71
 													}
 												}
-											l63:
-												t252 := int64(load64(m.memory, uint64(uint32(v2))+32))
-												v14 = t252
+											l70:
+												store32(m.memory, uint32(v4+i32(168)), uint32(v3))
+												store64(m.memory, uint64(uint32(v6+v10*i32(448)))+152, uint64(v12))
+												v7 = v3
+											l71:
+												v14 = v15 + int64(uint32(v16))
 												{
-													t253 := int32(load32(m.memory, uint64(uint32(v2))+636))
-													if t253 != v4 {
+													t238 := int64(load64(m.memory, uint64(uint32(v5))+56))
+													v13 = t238
+													if v13 != i64(0) {
 														goto l72
 													}
-													{
-														t254 := int32(load32(m.memory, uint64(uint32(v3))+84))
-														switch t254 {
-														default:
-															goto l72
-														case 0:
-															t255 := int32(m.memory[uint64(uint32(v2))+31])
-															if t255 == 0 {
-																goto l72
-															}
-															fallthrough
-														case 2:
-															t256 := int64(load64(m.memory, uint64(uint32(v2))+640))
-															v14 = t256
-														}
+													p239 := i32(1)
+													if v7 != 0 {
+														p239 = v7
 													}
+													v15 = int64(uint32(p239))
+													t240 := int32(m.memory[uint32(v25)])
+													v3 = v5 + t240&i32(31)*i32(56) + i32(200)
+													{
+														{
+															t241 := int32(m.memory[uint32(v2+i32(29))])
+															t242 := v5
+															v2 = t241 & i32(31)
+															t243 := int64(load64(m.memory, uint32(t242+v2*i32(56)+i32(192))))
+															v23 = t243
+															if v23 != i64(0) {
+																goto l73
+															}
+															t244 := int64(load64(m.memory, uint32(v5+v2*i32(56)+i32(176))))
+															v23 = t244
+															goto l74
+														}
+													l73:
+														t245 := int64(load64(m.memory, uint32(v5+v2*i32(56)+i32(176))))
+														v13 = t245
+														t246 := int64(load64(m.memory, uint32(v5)))
+														t247 := v13
+														v27 = t246
+														t248 := int64(load64(m.memory, uint64(uint32(v5))+8))
+														t249 := int64(load64(m.memory, uint32(v5+i32(88))))
+														t250 := v27
+														v28 = t248 - t249
+														p251 := i64(0)
+														if uint64(v27) > uint64(v28) {
+															p251 = int64(uint64((t250-v28)*v23) >> 16)
+														}
+														v23 = p251
+														p252 := v23
+														if uint64(v23) > uint64(v13) {
+															p252 = t247
+														}
+														p253 := v23
+														if v13 != i64(0) {
+															p253 = p252
+														}
+														v23 = p253
+													}
+												l74:
+													t254 := int64(load64(m.memory, uint32(v3)))
+													v13 = t254
+													t255 := int64(uint64(v23) / uint64(v15))
+													v23 = t255
+													t256 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(448)))+184))
+													t257 := v23
+													v15 = t256 * (v15 + i64(-1))
+													if uint64(t257) <= uint64(v15) {
+														goto l72
+													}
+													t258 := v13
+													v15 = v23 - v15
+													p259 := v15
+													if uint64(v15) < uint64(v13) {
+														p259 = t258
+													}
+													v13 = p259
 												}
 											l72:
-												v2 = i32(2)
-												if v14 == 0 {
-													goto l71
-												}
 												{
-													t257 := int32(load32(m.memory, uint64(uint32(v3))+80))
-													p258 := i32(1600)
-													if t257 != 0 {
-														p258 = v5 + v0<<3 + i32(672)
-													}
-													t259 := int64(load64(m.memory, uint32(p258)))
-													v15 = t259
-													if uint64(v15) <= uint64(v14) {
-														goto l75
-													}
-													t260 := int64(load64(m.memory, uint64(uint32(v3))+64))
-													if uint64(v15-v14) >= uint64(t260) {
-														goto l71
-													}
-												}
-											l75:
-												{
-													t261 := int64(load64(m.memory, uint64(uint32(v8+v6*i32(48)))+8))
-													v14 = t261
-													if v14 == 0 {
+													if uint64(v14) < uint64(v13) {
+														var p263 int32
+														if uint64(v14) >= uint64(v24) {
+															p263 = 1
+														}
+														v2 = p263
 														goto l76
 													}
-													t262 := int64(load64(m.memory, uint64(uint32(v3))+72))
-													if uint64(v12-v14) >= uint64(t262) {
-														goto l76
-													}
-													t263 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(1088)))+620))
-													t264 := int32(load32(m.memory, uint64(uint32(v8+v6*i32(48)))+16))
-													if uint32(t263<<3) <= uint32(t264*i32(9)) {
-														goto l71
-													}
+													v2 = i32(2)
+													t260 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t260|i32(2)))
+													v3 = v6 + v10*i32(448)
+													t261 := int32(load32(m.memory, uint64(uint32(v3))+196))
+													store32(m.memory, uint64(uint32(v3))+200, uint32(t261))
+													store64(m.memory, uint32(v3+v0<<3+i32(232)), uint64(v12))
+													t262 := int64(load64(m.memory, uint64(uint32(v3))+208))
+													store64(m.memory, uint64(uint32(v3))+208, uint64(t262+i64(1)))
+													goto l76
 												}
-											l76:
-												store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v7+i32(-1)))
-												t265 := int32(load32(m.memory, uint64(uint32(i32(0)))+1672))
-												store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(t265|i32(4)))
 											}
-										l71:
-											m.memory[uint32(v10)] = byte(v2)
-										}
-									l54:
-										{
-											t266 := int32(load32(m.memory, uint64(uint32(v3))+120))
-											if t266 == 0 {
-												goto l77
-											}
-											t267 := int32(load32(m.memory, uint64(uint32(v3))+36))
-											if t267&v9 == 0 {
-												goto l77
-											}
-											v2 = v21 & i32(3)
-											if v2 == 0 {
-												goto l77
-											}
-											v5 = v11 + v4*i32(1088)
-											v6 = v5 + v0<<6
-											t268 := int32(m.memory[uint32(v6+i32(125))])
-											if t268 == i32(2) {
-												goto l77
-											}
-											t269 := int64(load64(m.memory, uint32(v6+i32(72))))
-											v12 = t269 + v13
-											t270 := int32(m.memory[uint32(v5+i32(30))])
-											v5 = t270 & i32(31)
+										l68:
+											v2 = v6 + v7*i32(448)
+											t264 := int64(load64(m.memory, uint64(uint32(v2))+128))
+											v13 = t264
 											{
-												{
-													t271 := int32(load32(m.memory, uint64(uint32(v3))+32))
-													if t271 != i32(2) {
-														goto l78
-													}
-													t272 := int64(load64(m.memory, uint32(v3+v5*i32(56)+i32(160))))
-													var p273 int32
-													if uint64(t272) < uint64(v12) {
-														p273 = 1
-													}
-													v3 = p273
-													goto l79
-												}
-											l78:
-												t274 := v12
-												v5 = v3 + v5*i32(56)
-												t275 := int64(load64(m.memory, uint32(v5+i32(152))))
-												v13 = t275
-												if uint64(t274) <= uint64(v13) {
+												t265 := int32(load32(m.memory, uint64(uint32(v2))+144))
+												if t265 != v10 {
 													goto l77
 												}
-												t276 := int64(load64(m.memory, uint32(v5+i32(160))))
-												v14 = t276
-												if uint64(v14) < uint64(v12) {
+												{
+													t266 := int32(load32(m.memory, uint64(uint32(v5))+84))
+													switch t266 {
+													default:
+														goto l77
+													case 0:
+														t267 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(448)))+148))
+														if t267 == 0 {
+															goto l77
+														}
+														fallthrough
+													case 2:
+														t268 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(448)))+136))
+														v13 = t268
+													}
+												}
+											}
+										l77:
+											v2 = i32(2)
+											if v13 == 0 {
+												goto l76
+											}
+											{
+												t269 := int32(load32(m.memory, uint64(uint32(v5))+80))
+												p270 := i32(1608)
+												if t269 != 0 {
+													p270 = v6 + v10*i32(448) + v0<<3 + i32(232)
+												}
+												t271 := int64(load64(m.memory, uint32(p270)))
+												v14 = t271
+												if uint64(v14) <= uint64(v13) {
 													goto l80
 												}
-												v5 = v11 + v4*i32(1088)
-												t277 := int64(load64(m.memory, uint64(uint32(v5))+600))
-												t278 := v5
-												v15 = t277
-												store64(m.memory, uint64(uint32(t278))+600, uint64(v15+i64(1)))
-												t279 := int64(load64(m.memory, uint64(uint32(v3))+40))
-												t280 := int64(uint64(t279*(v12-v13)) / uint64(v14-v13))
-												t281 := int64(load64(m.memory, uint32(v3+i32(96))))
-												v12 = int64(uint32(v4))<<40 + v15*i64(-0x61c8864680b583eb) + t281 + i64(-0x61c8864680b583eb)
-												v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
-												v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
-												var p282 int32
-												if uint64(t280) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
-													p282 = 1
+												t272 := int64(load64(m.memory, uint64(uint32(v5))+64))
+												if uint64(v14-v13) >= uint64(t272) {
+													goto l76
 												}
-												v3 = p282
 											}
-										l79:
-											if v3 == 0 {
-												goto l77
-											}
-											if v2 != i32(3) {
-												goto l81
-											}
-											goto l77
 										l80:
-											if v2 == i32(3) {
-												goto l77
+											{
+												t273 := int64(load64(m.memory, uint64(uint32(v9+v4*i32(48)))+8))
+												v13 = t273
+												if v13 == 0 {
+													goto l81
+												}
+												t274 := int64(load64(m.memory, uint64(uint32(v5))+72))
+												if uint64(v12-v13) >= uint64(t274) {
+													goto l81
+												}
+												t275 := int32(load32(m.memory, uint64(uint32(v6+v10*i32(448)))+192))
+												t276 := int32(load32(m.memory, uint64(uint32(v9+v4*i32(48)))+16))
+												if uint32(t275<<3) <= uint32(t276*i32(9)) {
+													goto l76
+												}
 											}
 										l81:
-											t283 := int32(load16(m.memory, uint64(uint32(i32(0)))+1758))
-											v2 = t283
-											v2 = v2<<8 | int32(uint32(v2)>>8)
-											v3 = v2 | i32(3)
-											m.memory[uint64(uint32(i32(0)))+1759] = byte(v3)
-											t284 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-											t285 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-											v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t284<<8 | t285 ^ i32(0xffff))
-											v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
-											v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-											store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
-											v2 = v11 + v4*i32(1088)
-											t286 := int64(load64(m.memory, uint64(uint32(v2))+56))
-											store64(m.memory, uint64(uint32(v2))+56, uint64(t286+i64(1)))
+											store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v8+i32(-1)))
+											t277 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t277|i32(4)))
 										}
-									l77:
-										t287 := int32(m.memory[uint64(uint32(i32(0)))+1766])
-										v2 = t287
-										m.memory[uint64(uint32(i32(0)))+1766] = byte(v2 + i32(-1))
-										t288 := int32(m.memory[uint64(uint32(i32(0)))+1767])
-										v2 = v2<<8 | t288
-										t289 := int32(m.memory[uint64(uint32(i32(0)))+1768])
-										t290 := int32(m.memory[uint64(uint32(i32(0)))+1769])
-										v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t289<<8 | t290 ^ i32(0xffff))
+									l76:
+										m.memory[uint32(v22)] = byte(v2)
+									}
+								l59:
+									{
+										t278 := int32(load32(m.memory, uint64(uint32(v5))+120))
+										if t278 == 0 {
+											goto l82
+										}
+										t279 := int32(load32(m.memory, uint64(uint32(v5))+36))
+										if i32_shr_u(t279, v0)&i32(1) == 0 {
+											goto l82
+										}
+										v2 = v20 & i32(3)
+										if v2 == 0 {
+											goto l82
+										}
+										v3 = v11 + v10*i32(576)
+										v6 = v3 + v0<<6
+										t280 := int32(m.memory[uint32(v6+i32(125))])
+										if t280 == i32(2) {
+											goto l82
+										}
+										t281 := int64(load64(m.memory, uint32(v6+i32(72))))
+										v12 = t281 + int64(uint32(v16))
+										t282 := int32(m.memory[uint32(v3+i32(29))])
+										v3 = t282 & i32(31)
+										{
+											{
+												t283 := int32(load32(m.memory, uint64(uint32(v5))+32))
+												if t283 != i32(2) {
+													goto l83
+												}
+												t284 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(168))))
+												var p285 int32
+												if uint64(t284) < uint64(v12) {
+													p285 = 1
+												}
+												v3 = p285
+												goto l84
+											}
+										l83:
+											t286 := v12
+											v3 = v5 + v3*i32(56)
+											t287 := int64(load64(m.memory, uint32(v3+i32(160))))
+											v13 = t287
+											if uint64(t286) <= uint64(v13) {
+												goto l82
+											}
+											t288 := int64(load64(m.memory, uint32(v3+i32(168))))
+											v14 = t288
+											if uint64(v14) < uint64(v12) {
+												goto l85
+											}
+											v3 = v11 + v10*i32(576)
+											t289 := int64(load64(m.memory, uint64(uint32(v3))+56))
+											t290 := v3
+											v15 = t289
+											store64(m.memory, uint64(uint32(t290))+56, uint64(v15+i64(1)))
+											t291 := int64(load64(m.memory, uint64(uint32(v5))+40))
+											t292 := int64(uint64(t291*(v12-v13)) / uint64(v14-v13))
+											t293 := int64(load64(m.memory, uint32(v5+i32(96))))
+											v12 = int64(uint32(v10))<<40 + v15*i64(-0x61c8864680b583eb) + t293 + i64(-0x61c8864680b583eb)
+											v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
+											v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
+											var p294 int32
+											if uint64(t292) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+												p294 = 1
+											}
+											v3 = p294
+										}
+									l84:
+										if v3 == 0 {
+											goto l82
+										}
+										if v2 != i32(3) {
+											goto l86
+										}
+										goto l82
+									l85:
+										if v2 == i32(3) {
+											goto l82
+										}
+									l86:
+										t295 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+										v2 = t295
+										v2 = v2<<8 | int32(uint32(v2)>>8)
+										v3 = v2 | i32(3)
+										m.memory[uint64(uint32(i32(0)))+1775] = byte(v3)
+										t296 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+										t297 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+										v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t296<<8 | t297 ^ i32(0xffff))
 										v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 										v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
-										store16(m.memory, uint64(uint32(i32(0)))+1768, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
-										v2 = v11 + v4*i32(1088)
-										t291 := int32(load32(m.memory, uint64(uint32(v2))+22))
-										store32(m.memory, uint64(uint32(i32(0)))+1744, uint32(t291))
-										t292 := int32(load16(m.memory, uint32(v2+i32(26))))
-										store16(m.memory, uint64(uint32(i32(0)))+1748, uint16(t292))
-										t293 := int32(load32(m.memory, uint64(uint32(v2))+16))
-										v3 = t293
-										t294 := int32(load16(m.memory, uint32(v2+i32(20))))
-										v2 = t294
-										store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1660, uint32(v4))
-										store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(v0))
-										store16(m.memory, uint64(uint32(i32(0)))+1754, uint16(v2))
-										store32(m.memory, uint64(uint32(i32(0)))+1750, uint32(v3))
-										goto l12
+										store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+										v2 = v11 + v10*i32(576)
+										t298 := int64(load64(m.memory, uint64(uint32(v2))+48))
+										store64(m.memory, uint64(uint32(v2))+48, uint64(t298+i64(1)))
 									}
+								l82:
+									t299 := int32(m.memory[uint64(uint32(i32(0)))+1782])
+									v2 = t299
+									m.memory[uint64(uint32(i32(0)))+1782] = byte(v2 + i32(-1))
+									t300 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+									v2 = v2<<8 | t300
+									t301 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+									t302 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+									v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t301<<8 | t302 ^ i32(0xffff))
+									v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
+									v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
+									store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
+									v2 = v11 + v10*i32(576)
+									t303 := int32(load32(m.memory, uint64(uint32(v2))+22))
+									store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t303))
+									t304 := int32(load16(m.memory, uint32(v2+i32(26))))
+									store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t304))
+									t305 := int32(load32(m.memory, uint64(uint32(v2))+16))
+									v3 = t305
+									t306 := int32(load16(m.memory, uint32(v2+i32(20))))
+									v2 = t306
+									store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+									store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v10))
+									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v0))
+									store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v2))
+									store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v3))
+									goto l13
 								}
-							l39:
-								v4 = i32(1)
-								store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(i32(1)))
-								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
-								if v10&i32(-65536) != i32(0xafe0000) {
-									goto l47
-								}
-								store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(6)))
-								goto l12
 							}
+						l43:
+							store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(i32(1)))
+							store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
+							if v3&i32(-65536) != i32(0xafe0000) {
+								goto l51
+							}
+							store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(6)))
+							goto l13
 						}
-					l31:
-						{
-							if v4&i32(0xffff) != i32(34998) {
-								goto l87
-							}
-							t334 := m.fn11(v2)
-							if t334 == 0 {
-								goto l23
-							}
-							store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(4)))
-							goto l12
+					}
+				l35:
+					{
+						if v6&i32(0xffff) != i32(34998) {
+							goto l93
 						}
-					l87:
-						m.fn14(v3, v2, v0, i32(0))
-					l23:
-						t335 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
-						v4 = t335
+						t349 := m.fn11(v2)
+						if t349 == 0 {
+							goto l27
+						}
+						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
+						goto l13
 					}
-				l29:
-					if v4 != i32(5) {
-						goto l12
-					}
-					t336 := int32(load32(m.memory, uint64(uint32(i32(0)))+1684))
-					v4 = t336
-					if uint32(v4) < uint32(i32(5)) {
-						goto l47
-					}
-					goto l12
+				l93:
+					m.fn14(v5, v2, v0, i32(0))
+				l27:
+					t350 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					v3 = t350
 				}
-			l34:
-				store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v4))
-				store32(m.memory, uint64(uint32(i32(0)))+1656, uint32(i32(5)))
-			l47:
-				v2 = v2 + v4<<3 + i32(824)
-				t337 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t337+i64(1)))
+			l33:
+				if v3 == i32(5) {
+					goto l51
+				}
+				goto l13
+			l38:
+				store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v3))
+				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
+			l51:
+				t351 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+				v2 = t351
+				if v2 == 0 {
+					goto l13
+				}
+				t352 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+				v0 = t352
+				if uint32(v0) > uint32(i32(4)) {
+					goto l13
+				}
+				t353 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+				v2 = v2 + t353*i32(448) + v0<<3 + i32(40)
+				t354 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t354+i64(1)))
 			}
 		}
 	}
-l12:
-	t338 := int64(load64(m.memory, uint64(uint32(i32(0)))+1688))
-	store64(m.memory, uint64(uint32(i32(0)))+1688, uint64(t338+i64(1)))
+l13:
+	t355 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
+	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t355+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 

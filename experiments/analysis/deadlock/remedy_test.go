@@ -97,7 +97,7 @@ func TestStorm(t *testing.T) {
 	_, err = runner.Watch(context.Background(), s, runner.Options{Controller: "none", Seed: 1}, runner.Watching{
 		Ended: func(e *engine.Engine) {
 			for i, id := range s.Topology.Interfaces {
-				if e.State().Ports[id].PausesReceived > 0 {
+				if e.State().Extras[id].PausesReceived > 0 {
 					want = append(want, i)
 				}
 			}

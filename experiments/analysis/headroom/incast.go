@@ -416,7 +416,7 @@ func (i *Incast) try(ctx context.Context, sets []string, controller string, port
 		Ended: func(e *engine.Engine) {
 			for _, id := range ports {
 				r := &e.State().Ports[id]
-				t.Paused = t.Paused || r.PausesSent > 0
+				t.Paused = t.Paused || e.State().Extras[id].PausesSent > 0
 				t.Most = max(t.Most, units.Bytes(r.Class[priority].Peak))
 			}
 			for _, v := range e.Broken() {

@@ -45,20 +45,14 @@ func Plan(plan *topologies.Plan, state *ebpf.State) {
 		t.Kind = ebpf.KindHost
 		if node.Kind == topologies.Switch {
 			t.Kind = ebpf.KindSwitch
-			t.FanoutRow = row
-			if plan.Nodes[plan.Ports[p.Peer].Node].Kind != topologies.Switch {
-				t.Edge = 1
+			if x := &state.Extras[i]; state.Features.BurstDetection {
+				x.FanoutRow, x.Edge = row, OneIf(plan.Nodes[plan.Ports[p.Peer].Node].Kind != topologies.Switch)
 			}
 			row += uint32(len(node.Ports))
 		}
 		t.Node = uint32(node.Index)
-		t.Ifindex = uint32(InnerIfindex(p))
 		t.FirstPort = uint32(node.Ports[0])
-		t.Ports = uint32(len(node.Ports))
-		Cable(t, p.Rate, p.Delay)
-		t.LineOverhead = int32(plan.Framing.LineBytes(plan.MTU) - int64(plan.MTU)) // an MTU is far above line_min
-		t.LineMin = uint32(plan.Framing.LineBytes(0))
-		t.Uncounted = uint32(plan.Framing.Uncounted())
+		Cable(state, topologies.PortID(i), p.Rate, p.Delay)
 		t.Mac = p.MAC
 		t.PeerMac = plan.Ports[p.Peer].MAC
 	}
@@ -71,12 +65,14 @@ func Plan(plan *topologies.Plan, state *ebpf.State) {
 }
 
 // Cable writes the rate and delay of a port's cable.
-func Cable(t *ebpf.Port, rate units.Rate, delay vtime.Time) {
-	t.Quantum = uint64(rate.TimeFor(512 / 8))
-	t.ThreeD_c = uint64(rate.BytesIn(3 * delay))
+func Cable(state *ebpf.State, port topologies.PortID, rate units.Rate, delay vtime.Time) {
+	t := &state.Ports[port]
+	t.Quantum = uint32(rate.TimeFor(512 / 8))
 	t.RateMbps = uint32(rate / units.Mbps)
-	code, _ := wire.INTRateCode(rate)
-	t.RateCode = uint32(code)
+	t.RateCode, _ = wire.INTRateCode(rate)
+	if state.Features.BurstDetection {
+		state.Extras[port].ThreeD_c = uint64(rate.BytesIn(3 * delay))
+	}
 }
 
 // Routes writes routes. They may avoid links that earlier ones used.
@@ -137,12 +133,10 @@ func NextHops(state *ebpf.State, leaves, sw, to int) (hops []topologies.PortID) 
 	return hops
 }
 
-// firstIfindex numbers a device's first interface after lo. Package fill chooses indexes, instead of requesting them
-// from the kernel. That saves a dump of every namespace, and the ring gets a port from an interface by subtraction.
-const firstIfindex = 2
-
-// OuterIfindex returns the index in the hub namespace of a port's outer end.
+// OuterIfindex returns the index in the hub namespace of a port's outer end. Package fill chooses indexes, instead of
+// requesting them from the kernel. That saves a dump of every namespace, and the ring gets a port from an interface by
+// subtraction.
 func OuterIfindex(id topologies.PortID) int32 { return ebpf.FirstOuter + int32(id) }
 
 // InnerIfindex returns the index in its node's namespace of a port's inner end.
-func InnerIfindex(p *topologies.Port) int32 { return firstIfindex + int32(p.Number) - 1 }
+func InnerIfindex(p *topologies.Port) int32 { return ebpf.FirstInner + int32(p.Number) - 1 }

@@ -14,8 +14,10 @@ import (
 func memory(plan *topologies.Plan) *ebpf.State {
 	n := Sizes(plan, ebpf.Features{BurstDetection: true})
 	s := &ebpf.State{
-		Pass: new(ebpf.Pass), Ports: make([]ebpf.Port, n.Ports), Switches: make([]ebpf.SwitchState, n.Switches),
-		Routes: make([]ebpf.Route, n.Switches*n.Leaves), NextHops: make([]uint64, n.NextHops),
+		Features: n.Features,
+		Pass:     new(ebpf.Pass), Ports: make([]ebpf.Port, n.Ports), Extras: make([]ebpf.PortExtra, n.Ports),
+		Switches: make([]ebpf.SwitchState, n.Switches),
+		Routes:   make([]ebpf.Route, n.Switches*n.Leaves), NextHops: make([]uint64, n.NextHops),
 		Hosts: make([]ebpf.Host, n.Hosts), Fanouts: make([]uint64, n.Fanouts),
 	}
 	Plan(plan, s)
@@ -76,15 +78,17 @@ func TestPortTable(t *testing.T) {
 			if (p.Kind == ebpf.KindSwitch) != (node.Kind == topologies.Switch) || int(p.Node) != node.Index {
 				t.Fatalf("%s: %s is of kind %d, node %d", name, want.Name, p.Kind, p.Node)
 			}
-			if int(p.FirstPort) != int(node.Ports[0]) || int(p.Ports) != len(node.Ports) || p.Ifindex == 0 {
-				t.Fatalf("%s: %s: first port %d of %d, interface %d", name, want.Name, p.FirstPort, p.Ports, p.Ifindex)
+			// As the pipelines find the interface of a port.
+			if index := ebpf.FirstInner + int32(i) - int32(p.FirstPort); int(p.FirstPort) != int(node.Ports[0]) ||
+				index != InnerIfindex(want) {
+				t.Fatalf("%s: %s: first port %d, interface %d", name, want.Name, p.FirstPort, index)
 			}
 			if p.Kind != ebpf.KindSwitch {
 				continue
 			}
 			// As the pipelines and Release index it.
-			for out := range p.Ports {
-				at := p.FanoutRow + (p.FirstPort + out) - p.FirstPort
+			for out := range node.Ports {
+				at := s.Extras[i].FanoutRow + uint32(out)
 				if taken[at] {
 					t.Fatalf("%s: %s shares place %d of the fanout matrix", name, want.Name, at)
 				}
@@ -103,7 +107,7 @@ func TestPortTable(t *testing.T) {
 func TestPortNumbers(t *testing.T) {
 	for _, c := range []struct {
 		rate, delay string
-		quantum     uint64
+		quantum     uint32
 		threeDC     uint64
 		mbps        uint32
 	}{
@@ -120,9 +124,9 @@ func TestPortNumbers(t *testing.T) {
 		}
 		s := memory(plan)
 		for i := range s.Ports {
-			if p := &s.Ports[i]; p.Quantum != c.quantum || p.ThreeD_c != c.threeDC || p.RateMbps != c.mbps {
+			if p := &s.Ports[i]; p.Quantum != c.quantum || s.Extras[i].ThreeD_c != c.threeDC || p.RateMbps != c.mbps {
 				t.Errorf("%s, %s: quantum %d, 3dC %d, %d Mbps; want %d, %d, %d", c.rate, c.delay,
-					p.Quantum, p.ThreeD_c, p.RateMbps, c.quantum, c.threeDC, c.mbps)
+					p.Quantum, s.Extras[i].ThreeD_c, p.RateMbps, c.quantum, c.threeDC, c.mbps)
 			}
 		}
 	}

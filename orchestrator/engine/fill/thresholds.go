@@ -150,7 +150,7 @@ func OneIf(b bool) uint32 {
 
 // Undetermined writes T_max of a port with the profile k and this period of credits, if its switch's detector uses
 // it.
-func Undetermined(t *ebpf.Port, k *ebpf.Profile, s *switchagent.Settings, period vtime.Time, rate units.Rate,
+func Undetermined(t *ebpf.PortExtra, k *ebpf.Profile, s *switchagent.Settings, period vtime.Time, rate units.Rate,
 	delay vtime.Time, mtu int,
 ) {
 	if s.Detector == switchagent.DetectorTCD {

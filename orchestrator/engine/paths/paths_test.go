@@ -68,7 +68,7 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 	k := loadBare(t, ebpf.Sizes{Ports: ports, Switches: 1, Hosts: hosts, Leaves: hosts, NextHops: ports, Fanouts: 1})
 	for i := range k.State.Ports {
 		p := &k.State.Ports[i]
-		p.Kind, p.Ifindex, p.Mac = ebpf.KindSwitch, uint32(i+1), [6]byte{2, 0, 0, 0, 0, byte(i)}
+		p.Kind, p.Mac = ebpf.KindSwitch, [6]byte{2, 0, 0, 0, 0, byte(i)}
 		k.State.NextHops[i] = uint64(i)
 	}
 	for i := range k.State.Hosts {
