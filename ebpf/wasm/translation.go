@@ -23,6 +23,7 @@ func newTranslation() *translation { return &translation{module: translated.New(
 func (t *translation) Setup(n Entries) (tables uint32, err error) {
 	t.entries = n
 	t.memory = make([]byte, (maxSlots*instance+n.bytes()+2*page-1)&^(page-1))
+	untouch(t.memory)
 	return t.setup(0)
 }
 
