@@ -2,6 +2,7 @@ package files
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,7 +85,10 @@ func (f *Folder) exclusive(name string) (*os.File, error) {
 // Write replaces a file atomically: no reader ever sees a part of it, even after a power failure. If it fails, the
 // old file remains.
 func (f *Folder) Write(name string, data []byte) error {
-	file, err := f.Replace(name, data)
+	file, err := f.Replace(name, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 	if err != nil {
 		return err
 	}

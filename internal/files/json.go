@@ -1,9 +1,11 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 )
@@ -14,15 +16,69 @@ const Schema = 1
 
 // FormatJSON returns v, an object, as a JSON file whose first key is the schema version.
 func FormatJSON(v any) ([]byte, error) {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	rest, object := bytes.CutPrefix(data, []byte("{\n"))
+	var file bytes.Buffer
+	err := WriteJSON(&file, v)
+	return file.Bytes(), err
+}
+
+// WriteJSON writes what FormatJSON returns. An object that cannot be written as JSON, or has no keys, is an error.
+func WriteJSON(w io.Writer, v any) error {
+	return json.NewEncoder(indenter{w}).Encode(v)
+}
+
+// indenter indents the object that an Encoder writes, all at once, as json.Indent does. That would take twice the
+// memory of the text.
+type indenter struct{ w io.Writer }
+
+func (w indenter) Write(data []byte) (int, error) {
+	rest, object := bytes.CutPrefix(data, []byte(`{"`))
 	if !object {
-		return nil, fmt.Errorf("expected a JSON object, not %.20s", data)
+		return 0, fmt.Errorf("expected a JSON object, not %.20s", data)
 	}
-	return append(fmt.Appendf(nil, "{\n  \"schema\": %d,\n", Schema), append(rest, '\n')...), nil
+	out := bufio.NewWriter(w.w)
+	fmt.Fprintf(out, "{\n  \"schema\": %d,\n  \"", Schema)
+	indent(out, rest)
+	return len(data), out.Flush()
+}
+
+// indent writes compact JSON from within the first key of an object.
+func indent(out *bufio.Writer, data []byte) {
+	depth, text := 1, true // text: within quotes
+	line := func() {
+		out.WriteByte('\n')
+		for range depth {
+			out.WriteString("  ")
+		}
+	}
+	for i := 0; i < len(data); i++ {
+		b := data[i]
+		switch {
+		case text:
+			if text = b != '"'; b == '\\' {
+				out.WriteByte(b)
+				i++
+				b = data[i]
+			}
+		case b == '"':
+			text = true
+		case b == '}' || b == ']':
+			if depth--; data[i-1] != b-2 { // '{' and '[' are two before
+				line()
+			}
+		}
+		out.WriteByte(b)
+		switch {
+		case text:
+		case b == ',':
+			line()
+		case b == ':':
+			out.WriteByte(' ')
+		case b == '{' || b == '[':
+			if depth++; data[i+1] != b+2 {
+				line()
+			}
+		}
+	}
 }
 
 // schemaKey matches the schema key as FormatJSON writes it.

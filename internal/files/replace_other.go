@@ -4,6 +4,7 @@ package files
 
 import (
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,9 +13,9 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace does the work of Write, but keeps the file open for later changes in place. It does without renameio,
-// which exists only for Unix.
-func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
+// Replace does the work of Write, with what write writes, but keeps the file open for later changes in place. It does
+// without renameio, which exists only for Unix.
+func (f *Folder) Replace(name string, write func(io.Writer) error) (*os.File, error) {
 	shutdown.Alive()
 	temporary := "." + filepath.Base(name) + strconv.FormatInt(rand.Int64(), 10)
 	defer shutdown.Discard(func() { _ = f.root.Remove(temporary) })()
@@ -22,7 +23,7 @@ func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 	if err != nil {
 		return nil, f.writing(name, err)
 	}
-	_, err = file.Write(data)
+	err = write(file)
 	if err == nil {
 		err = file.Sync()
 	}

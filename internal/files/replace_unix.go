@@ -4,6 +4,7 @@ package files
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -13,9 +14,9 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// Replace does the work of Write, but keeps the file open for later changes in place.
-func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
-	file, err := f.replace(name, data)
+// Replace does the work of Write, with what write writes, but keeps the file open for later changes in place.
+func (f *Folder) Replace(name string, write func(io.Writer) error) (*os.File, error) {
+	file, err := f.replace(name, write)
 	if err != nil {
 		return nil, f.writing(name, err)
 	}
@@ -24,7 +25,7 @@ func (f *Folder) Replace(name string, data []byte) (*os.File, error) {
 
 // replace writes a file next to the named one with renameio, syncs it to the disk, and renames it. In addition, it
 // removes the unfinished file if the process is forced to end, and keeps the file open.
-func (f *Folder) replace(name string, data []byte) (file *os.File, err error) {
+func (f *Folder) replace(name string, write func(io.Writer) error) (file *os.File, err error) {
 	shutdown.Alive()
 	pending, err := renameio.NewPendingFile(name, renameio.WithRoot(f.root), renameio.WithPermissions(0o644))
 	if err != nil {
@@ -37,7 +38,7 @@ func (f *Folder) replace(name string, data []byte) (file *os.File, err error) {
 			_ = errors.Join(pending.Cleanup(), file.Close()) // a Close of none is an error, too
 		}
 	}()
-	if _, err := pending.Write(data); err != nil {
+	if err := write(pending); err != nil {
 		return nil, err
 	}
 	again, err := unix.FcntlInt(pending.Fd(), unix.F_DUPFD_CLOEXEC, 0)

@@ -4,6 +4,7 @@ package files
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,7 +75,10 @@ func TestForcedEnd(t *testing.T) {
 func TestReplaceStaysOpen(t *testing.T) {
 	base := t.TempDir()
 	f := open(t, base, base)
-	file, err := f.Replace("a.json", []byte("running"))
+	file, err := f.Replace("a.json", func(w io.Writer) error {
+		_, err := w.Write([]byte("running"))
+		return err
+	})
 	must(t, err)
 	_, err = file.WriteAt([]byte("partial"), 0)
 	must(t, err)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/internal/files"
@@ -12,19 +14,20 @@ import (
 
 // WriteJSON writes v as a file of the folder, whole or not at all.
 func WriteJSON(folder *files.Folder, name string, v any) error {
-	data, err := formatJSON(name, v)
+	file, err := replaceJSON(folder, name, v)
 	if err != nil {
 		return err
 	}
-	return folder.Write(name, data)
+	return file.Close()
 }
 
-func formatJSON(name string, v any) ([]byte, error) {
-	data, err := files.FormatJSON(v)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return data, nil
+func replaceJSON(folder *files.Folder, name string, v any) (*os.File, error) {
+	return folder.Replace(name, func(w io.Writer) error {
+		if err := files.WriteJSON(w, v); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
 }
 
 // FileError describes an error in a file of results.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -106,13 +107,18 @@ const (
 // Begin writes the manifest of a run that starts, before anything else in the folder changes, so that old files cannot
 // be mistaken for its results. If it fails, the folder is unchanged.
 func (m *Manifest) Begin(folder *files.Folder) error {
-	data, err := formatJSON(ManifestFile, m)
-	if err == nil {
-		m.file, err = folder.Replace(ManifestFile, data)
+	var err error
+	if m.file, err = replaceJSON(folder, ManifestFile, m); err != nil {
+		return err
+	}
+	start := make([]byte, 200) // the status is the first key
+	n, err := m.file.ReadAt(start, 0)
+	if err != nil && err != io.EOF {
+		return errors.Join(err, m.file.Close())
 	}
 	before := []byte(`"status": "`)
-	m.at = int64(bytes.Index(data, append(before, StatusRunning...)) + len(before))
-	return err
+	m.at = int64(bytes.Index(start[:n], append(before, StatusRunning...)) + len(before))
+	return nil
 }
 
 // MarkPartial overwrites the status in the manifest that Begin wrote; both words have the same length. If End has
