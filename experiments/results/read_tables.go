@@ -36,6 +36,9 @@ func (r *RunFolder) readFlows() error {
 
 func (r *RunFolder) readLinks() error {
 	return rundir.Read(r.Path, rundir.Links, func(l *rundir.LinkRow) error {
+		if r.links == nil {
+			r.links = make([]rundir.LinkRow, 0, 2*len(r.manifest.Configuration.Topology.Links))
+		}
 		r.links = append(r.links, *l)
 		return nil
 	})

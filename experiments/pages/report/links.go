@@ -118,19 +118,26 @@ func busyTables(r *Report) []table {
 // linkTables returns tables of the links with the largest maximum of by over all runs, at most mostLinks, with their
 // measures.
 func (r *Report) linkTables(caption string, by linkMeasure, measures ...linkMeasure) []table {
-	most, ports := map[string]float64{}, map[string]bool{}
-	var order []*Link
+	most := map[string]float64{} // without zeros, which most links of a large fabric have
 	for run := range r.counted() {
 		for k := range run.Summary.Links {
 			l := &run.Summary.Links[k]
-			if !ports[l.Port] {
-				ports[l.Port] = true
-				order = append(order, l)
+			if v := by.of(l); v > 0 {
+				most[l.Port] = max(most[l.Port], v)
 			}
-			most[l.Port] = max(most[l.Port], by.of(l))
 		}
 	}
-	order = slices.DeleteFunc(order, func(l *Link) bool { return most[l.Port] == 0 })
+	var order []*Link
+	listed := map[string]bool{}
+	for run := range r.counted() {
+		for k := range run.Summary.Links {
+			l := &run.Summary.Links[k]
+			if most[l.Port] > 0 && !listed[l.Port] {
+				listed[l.Port] = true
+				order = append(order, l)
+			}
+		}
+	}
 	slices.SortStableFunc(order, func(a, b *Link) int { return cmp.Compare(most[b.Port], most[a.Port]) })
 	order = order[:min(len(order), mostLinks)]
 	if len(order) == 0 {
