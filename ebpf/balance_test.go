@@ -163,7 +163,7 @@ func TestAdaptive(t *testing.T) {
 		for i, p := range rigGroups[toMany] {
 			port := r.port(int(p))
 			port.RateMbps = []uint32{10_000, 40_000, 400_000}[rng.IntN(3)]
-			port.Class[lossless].QueueBytes = rng.Uint64N(2_000_000)
+			port.Class[lossless].QueueBytes = rng.Uint32N(2_000_000)
 			port.Class[1].QueueBytes = 0 // another priority's says nothing
 			least[i] = float64(port.Class[lossless].QueueBytes) / float64(port.RateMbps)
 		}

@@ -40,7 +40,7 @@ func TestBuildCredit(t *testing.T) {
 		name           string
 		port           int
 		sent, received uint16
-		buffered       uint64
+		buffered       uint32
 		buffer         uint32
 		shift          uint32
 		want           uint16 // FCCL

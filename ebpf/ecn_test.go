@@ -269,7 +269,7 @@ func TestStep(t *testing.T) {
 			r.t = t
 			r.reset()
 			r.sw().EcnMode, r.sw().EcnAtEnqueue, r.sw().Profiles[0].EcnKmax = ebpf.ECNStep, 1, k
-			r.port(0).Class[lossless].QueueBytes = c.queue
+			r.port(0).Class[lossless].QueueBytes = uint32(c.queue)
 			r.port(0).Class[lossless].Burst = uint8(c.burst)
 			frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: c.ecn}.frame(t)
 			want, marks := routed(frame, c.dst), uint64(0)
@@ -283,7 +283,7 @@ func TestStep(t *testing.T) {
 				t.Errorf("%d marks and %d draws counted, want %d and 0", p.EcnMarked, p.Draws, marks)
 			}
 			// A priority that is not to be marked is not, whatever its queue.
-			r.port(0).Class[4].QueueBytes = 1 << 40
+			r.port(0).Class[4].QueueBytes = 1 << 31
 			other := roce{in: 2, dst: 0, priority: 4, ecn: wire.ECT0}.frame(t)
 			if got := r.enter(2, other); !bytes.Equal(got.data, routed(other, 0)) {
 				t.Error("a packet of another priority was changed")
@@ -314,7 +314,7 @@ func TestECNByProfile(t *testing.T) {
 		queue  uint64
 		marked bool
 	}{{0, 800_000 - uint64(len(data)), false}, {0, 800_001 - uint64(len(data)), true}, {1, 200_001, true}} {
-		r.port(c.dst).Class[lossless].QueueBytes = c.queue
+		r.port(c.dst).Class[lossless].QueueBytes = uint32(c.queue)
 		frame := roce{in: 2, dst: c.dst, priority: lossless, ecn: wire.ECT0}.frame(t)
 		if marked := !bytes.Equal(r.enter(2, frame).data, routed(frame, c.dst)); marked != c.marked {
 			t.Errorf("step at port %d with a queue of %d: marked %v", c.dst, c.queue, marked)
@@ -349,7 +349,7 @@ func TestECNPoint(t *testing.T) {
 			sw.EcnMode, sw.EcnAtEnqueue, sw.Cnm = mode, c.enqueue, uint32(c.burst/ebpf.BurstBurst)
 			sw.Profiles[0].Q_ecn = 1
 			sw.Profiles[0].EcnKmin, sw.Profiles[0].EcnKmax = k, k
-			r.port(0).Class[lossless].QueueBytes, r.port(0).Class[lossless].Burst = c.queue, uint8(c.burst)
+			r.port(0).Class[lossless].QueueBytes, r.port(0).Class[lossless].Burst = uint32(c.queue), uint8(c.burst)
 			if got := !bytes.Equal(r.enter(2, frame).data, routed(frame, 0)); got != c.comes {
 				t.Errorf("%s, %+v: marked as it comes: %v", name, c, got)
 			}

@@ -65,7 +65,7 @@ func FuzzIngress(f *testing.F) {
 		// A flow is queued, so that triggers and CNMs find one.
 		r.enter(0, data.frame(t))
 		for i := range r.State.Ports {
-			r.port(i).Class[lossless].QueueBytes = uint64(queue)
+			r.port(i).Class[lossless].QueueBytes = uint32(queue)
 			r.port(i).Walk = uint32(settings >> 7 & 1 * (uint16(data.id()) + 1))
 		}
 		sw.IntOn = uint32(settings >> 12 & 1)

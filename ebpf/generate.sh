@@ -20,7 +20,7 @@ go tool gofumpt -w kernel/*_bpfel.go
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 types=
-for t in pass port_class credit port port_extra profile switch_state host route flow flowlet trigger verdict reason want port_kind burst_state shared_by \
+for t in pass port_class detector credit port port_extra profile switch_state host route flow flowlet trigger verdict reason want port_kind burst_state shared_by \
 	path_choice hash_field ecn_mode tcd_state frame_mark ifindex; do
 	types="$types -type $t"
 done

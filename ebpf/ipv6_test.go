@@ -83,7 +83,7 @@ func TestForwardIPv6(t *testing.T) {
 		} else if want := routed6(frame, c.egress); !bytes.Equal(got.data, want) {
 			t.Errorf("%+v: forwarded\n%x, want\n%x", c.packet, got.data, want)
 		}
-		if n := r.port(c.packet.in).Class[c.priority].Buffered; n != uint64(len(frame)) {
+		if n := r.port(c.packet.in).Class[c.priority].Buffered; int(n) != len(frame) {
 			t.Errorf("%+v: %d bytes on its account", c.packet, n)
 		}
 		r.reset()
@@ -182,7 +182,7 @@ func TestIPv6IsMarkedAsIPv4(t *testing.T) {
 			sw := r.sw()
 			sw.EcnMode, sw.EcnPriorities, sw.EcnAtEnqueue, sw.EcnPmax = mode, 0xff, enqueue, 1<<31
 			r.State.Pass.OnSince, r.State.Pass.Departed, r.State.Pass.QueuePackets = onSince, uint64(r.now()), queue/1000
-			r.port(1).Class[class>>5].QueueBytes = uint64(queue)
+			r.port(1).Class[class>>5].QueueBytes = queue
 			frame := make([]byte, 120)
 			copy(frame, plainIP(4, 1, 6, 64, class))
 			if i == 1 {

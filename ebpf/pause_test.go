@@ -192,7 +192,7 @@ func TestPauseTriggers(t *testing.T) {
 			r.t = t
 			r.reset()
 			p := r.port(2)
-			p.Class[lossless].Buffered = c.buffered
+			p.Class[lossless].Buffered = uint32(c.buffered)
 			if c.pausing {
 				p.Class[lossless].Pausing = 1
 			}

@@ -172,7 +172,7 @@ func (r *rig) sw() *ebpf.SwitchState             { return &r.State.Switches[0] }
 func (r *rig) at(now vtime.Time)                 { r.State.Pass.Now = uint64(now) }
 func (r *rig) now() vtime.Time                   { return vtime.Time(r.State.Pass.Now) }
 func (r *rig) after(d vtime.Time)                { r.State.Pass.Now += uint64(d) }
-func (r *rig) queue(out int, bytes int)          { r.port(out).Class[lossless].QueueBytes = uint64(bytes) }
+func (r *rig) queue(out int, bytes int)          { r.port(out).Class[lossless].QueueBytes = uint32(bytes) }
 func (r *rig) fatalf(format string, args ...any) { r.t.Helper(); r.t.Fatalf(format, args...) }
 
 // run runs one program; it does not touch frame.
@@ -385,8 +385,8 @@ func each[T any](classes *[8]ebpf.PortClass, register func(*ebpf.PortClass) T) (
 	return all
 }
 
-func buffered(c *ebpf.PortClass) uint64     { return c.Buffered }
+func buffered(c *ebpf.PortClass) uint64     { return uint64(c.Buffered) }
 func peakBuffered(c *ebpf.PortClass) uint64 { return uint64(c.Peak) }
-func queueBytes(c *ebpf.PortClass) uint64   { return c.QueueBytes }
+func queueBytes(c *ebpf.PortClass) uint64   { return uint64(c.QueueBytes) }
 func pausing(c *ebpf.PortClass) uint8       { return c.Pausing }
 func burst(c *ebpf.PortClass) uint8         { return c.Burst }

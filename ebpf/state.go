@@ -8,6 +8,7 @@ type (
 	Port        = pipelinesPort
 	PortClass   = pipelinesPortClass
 	PortExtra   = pipelinesPortExtra
+	Detector    = pipelinesDetector
 	Credit      = pipelinesCredit
 	SwitchState = pipelinesSwitchState
 	Profile     = pipelinesProfile
@@ -114,7 +115,7 @@ const (
 	FieldProtocol    = uint32(pipelinesHashFieldFIELD_PROTOCOL)
 )
 
-// States of an egress port under ternary congestion detection: PortClass.Ternary; they index PortExtra.Entered.
+// States of an egress port under ternary congestion detection: Detector.Ternary; they index PortExtra.Entered.
 const (
 	TCDNonCongested = uint8(pipelinesTcdStateTCD_NONCONGESTED)
 	TCDUndetermined = uint8(pipelinesTcdStateTCD_UNDETERMINED)
@@ -186,7 +187,7 @@ func (s *State) Release(in int, priority uint8, n int, entry uint32) {
 	p := &s.Ports[in]
 	t := &s.Switches[p.Node]
 	size := t.Counted(n)
-	p.Class[priority].Buffered -= size
+	p.Class[priority].Buffered -= uint32(size)
 	t.Used -= size
 	// The headroom is freed first.
 	if t.HeadroomUsed != 0 {
@@ -207,8 +208,8 @@ func (s *State) Charge(in int, priority uint8, n int) {
 	t := &s.Switches[p.Node]
 	size := t.Counted(n)
 	c := &p.Class[priority]
-	c.Buffered += size
-	c.Peak = max(c.Peak, uint32(c.Buffered))
+	c.Buffered += uint32(size)
+	c.Peak = max(c.Peak, c.Buffered)
 	t.Used += size
 }
 
@@ -251,7 +252,7 @@ func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {
 		return uint64(s.Extras[p].HeadroomBuffered[priority]) > headroom
 	}
-	return port.Class[priority].Buffered > level+headroom
+	return uint64(port.Class[priority].Buffered) > level+headroom
 }
 
 // xoffAt returns XOFF of a port of a switch with shared bytes in its shared buffer.
@@ -277,7 +278,7 @@ func (s *State) ResumeDue(p int, priority uint8) bool {
 	if port.Class[priority].Pausing == 0 || t.HeadroomUsed != 0 && s.Extras[p].HeadroomBuffered[priority] != 0 {
 		return false
 	}
-	return port.Class[priority].Buffered <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
+	return uint64(port.Class[priority].Buffered) <= s.ResumeLevel(p, t.Used-t.HeadroomUsed)
 }
 
 // ResumeLevel returns XON of port p of a switch with shared bytes in its shared buffer. A RESUME is due for a priority

@@ -155,7 +155,7 @@ func TestTCD(t *testing.T) {
 				if got := r.leave(1, d.queue, ebpf.BurstNone, frame); !bytes.Equal(got, withECN(data, d.want)) {
 					t.Errorf("departure %d left with ECN %d, want %d\n%x", i, ipHeader(got).ECN(), d.want, got)
 				}
-				if got := p.Class[lossless].Ternary; got != d.state {
+				if got := p.Detector[lossless].Ternary; got != d.state {
 					t.Errorf("departure %d: state %d, want %d", i, got, d.state)
 				}
 				if d.state != state {
@@ -226,8 +226,10 @@ func TestTCDPriorities(t *testing.T) {
 			t.Errorf("priority %d left with ECN %d, want %d", c.priority, ipHeader(got).ECN(), c.want)
 		}
 	}
-	if got := each(&p.Class, func(c *ebpf.PortClass) uint8 { return c.Ternary }); got != [8]uint8{3: und, 4: cong} {
-		t.Errorf("states %v", got)
+	for i, d := range p.Detector {
+		if want := [8]uint8{3: und, 4: cong}[i]; d.Ternary != want {
+			t.Errorf("priority %d is in state %d, want %d", i, d.Ternary, want)
+		}
 	}
 	if p.Entered != [3]uint64{und: 1, cong: 1} {
 		t.Errorf("entered %v", p.Entered)

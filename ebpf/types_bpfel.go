@@ -21,6 +21,18 @@ type pipelinesCredit struct {
 	Received uint16
 }
 
+type pipelinesDetector struct {
+	_             structs.HostLayout
+	OnSeen        uint64
+	ReferenceTime uint64
+	Waited        uint32
+	Reference     uint32
+	Ternary       uint8
+	Falling       uint8
+	Unused        uint16
+	Unused2       uint32
+}
+
 type pipelinesEcnMode uint32
 
 const (
@@ -147,20 +159,15 @@ type pipelinesPort struct {
 }
 
 type pipelinesPortClass struct {
-	_             structs.HostLayout
-	Buffered      uint64
-	QueueBytes    uint64
-	PausedUntil   uint64
-	OffSince      uint64
-	OnSeen        uint64
-	ReferenceTime uint64
-	Peak          uint32
-	Waited        uint32
-	Reference     uint32
-	Pausing       uint8
-	Burst         uint8
-	Ternary       uint8
-	Falling       uint8
+	_           structs.HostLayout
+	Buffered    uint32
+	Peak        uint32
+	PausedUntil uint64
+	OffSince    uint64
+	QueueBytes  uint32
+	Burst       uint8
+	Pausing     uint8
+	Unused      uint16
 }
 
 type pipelinesPortExtra struct {
@@ -202,6 +209,7 @@ type pipelinesPortExtra struct {
 	CreditRepairs    uint64
 	CreditStalls     uint64
 	Credit           [8]pipelinesCredit
+	Detector         [8]pipelinesDetector
 	T_max            uint64
 	UeMarked         uint64
 	Entered          [3]uint64

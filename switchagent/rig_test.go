@@ -87,12 +87,12 @@ func (r *rig) frame(in int, priority uint8, n int) *frame.Frame {
 	if in >= 0 {
 		p, extra, sw := &r.state.Ports[in], &r.state.Extras[in], &r.state.Switches[index]
 		size := sw.Counted(n)
-		if shared := p.Class[priority].Buffered - uint64(extra.HeadroomBuffered[priority]); sw.Profiles[0].Alpha != 0 &&
+		if shared := uint64(p.Class[priority].Buffered - extra.HeadroomBuffered[priority]); sw.Profiles[0].Alpha != 0 &&
 			shared+size > r.state.Threshold(in) {
 			extra.HeadroomBuffered[priority] += uint32(size)
 			sw.HeadroomUsed += size
 		}
-		p.Class[priority].Buffered += size
+		p.Class[priority].Buffered += uint32(size)
 		sw.Used += size
 	}
 	return f
@@ -129,7 +129,7 @@ func bytesOf(n int) units.Bytes { return units.Bytes(n) }
 // buffered returns the accounts of an ingress port, by priority.
 func (r *rig) buffered(p int) (all [8]uint64) {
 	for i := range all {
-		all[i] = r.state.Ports[p].Class[i].Buffered
+		all[i] = uint64(r.state.Ports[p].Class[i].Buffered)
 	}
 	return all
 }

@@ -20,7 +20,7 @@ type Switch struct {
 	lossless uint8
 	credits  bool   // flow control uses credits
 	trimTo   int8   // priority of trimmed packets; -1: no trimming
-	limit    uint64 // total buffer in bytes: the shared buffer and the ports' own buffers
+	limit    uint64 // total buffer in bytes: the shared buffer and the ports' own buffers, up to mostBuffered
 	ports    []Port
 	queues   [Priorities][]frame.Queue // by priority and port: in a large fabric few priorities have any queue
 	headroom []uint64                  // by port
@@ -117,6 +117,10 @@ func New(state *ebpf.State, settings *Settings, index, first int, buffer units.B
 	return s
 }
 
+// mostBuffered limits the bytes that a switch buffers: registers of a port's priority have 32 bits. The rest is for the
+// frame that goes beyond it.
+const mostBuffered = 1<<32 - 1<<20
+
 // Fit changes the switch's buffer and the headrooms of its ports.
 func (s *Switch) Fit(buffer units.Bytes, ports []Thresholds) {
 	s.limit = uint64(buffer)
@@ -125,6 +129,7 @@ func (s *Switch) Fit(buffer units.Bytes, ports []Thresholds) {
 			s.limit += uint64(bits.OnesCount8(s.lossless)) * uint64(ports[i].Credits.Buffer)
 		}
 	}
+	s.limit = min(s.limit, mostBuffered)
 	for i := range ports {
 		s.headroom[i] = uint64(ports[i].Headroom)
 	}
@@ -177,7 +182,7 @@ func (s *Switch) queue(p int, q *frame.Queue, f *frame.Frame, n int64) {
 	q.Push(f)
 	q.Uncounted += f.Length - int32(n)
 	port.backlog |= 1 << f.Priority
-	s.state.Ports[p].Class[f.Priority].QueueBytes = uint64(size(q))
+	s.state.Ports[p].Class[f.Priority].QueueBytes = uint32(size(q))
 	port.EnqueuedFrames++
 	port.EnqueuedBytes += n
 	port.QueuePeak = max(port.QueuePeak, port.EnqueuedBytes-port.TxBytes)
@@ -267,13 +272,10 @@ func (s *Switch) Dequeue(now vtime.Time, p int) (f *frame.Frame, wake vtime.Time
 	q.Uncounted -= f.Length - int32(n)
 	port.TxFrames++
 	port.TxBytes += n
-	registers := &s.state.Ports[p]
-	queued := uint64(size(q))
-	registers.Class[priority].QueueBytes = queued
-	f.OnSince = registers.Class[priority].PausedUntil
-	f.QueueBytes = uint32(queued)
+	class := &s.state.Ports[p].Class[priority]
+	class.QueueBytes = uint32(size(q))
+	f.OnSince, f.QueueBytes, f.Burst = class.PausedUntil, class.QueueBytes, class.Burst
 	f.QueuePackets = uint32(q.Packets)
-	f.Burst = uint8(registers.Class[priority].Burst)
 	if f.InPort >= 0 {
 		s.state.Release(int(f.InPort), priority, int(f.Length), f.Entry)
 		s.FindDue()

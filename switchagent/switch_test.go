@@ -71,7 +71,7 @@ func TestDepartureRecord(t *testing.T) {
 	p := &r.state.Ports[first+1]
 	p.Class[3].PausedUntil, p.Class[3].Burst, p.Class[4].Burst = 77, 2, 1
 	for priority, c := range p.Class {
-		if want := map[int]uint64{3: 1670}[priority]; c.QueueBytes != want {
+		if want := map[int]uint32{3: 1670}[priority]; c.QueueBytes != want {
 			t.Errorf("priority %d: %d bytes queued, want %d", priority, c.QueueBytes, want)
 		}
 	}
@@ -81,11 +81,12 @@ func TestDepartureRecord(t *testing.T) {
 			t.Errorf("left behind %d bytes in %d packets, ON since %d, burst %d", f.QueueBytes, f.QueuePackets, f.OnSince,
 				f.Burst)
 		}
-		if p.Class[3].QueueBytes != uint64(want[0]) {
+		if p.Class[3].QueueBytes != uint32(want[0]) {
 			t.Errorf("register says %d", p.Class[3].QueueBytes)
 		}
 	}
-	if r.state.Ports[first].Class[3].Buffered+r.state.Ports[first+2].Class[3].Buffered+r.state.Switches[index].Used != 0 {
+	if r.state.Ports[first].Class[3].Buffered+r.state.Ports[first+2].Class[3].Buffered != 0 ||
+		r.state.Switches[index].Used != 0 {
 		t.Error("not released")
 	}
 }
@@ -107,6 +108,16 @@ func TestAdmission(t *testing.T) {
 		{name: "one byte over the buffer", priority: 3, in: in, want: switchagent.DropBuffer, prepare: func(r *rig) {
 			r.state.Switches[index].Used = uint64(r.buffer) - n + 1
 		}},
+		{
+			name: "4 GB of a larger buffer", priority: 3, in: in, want: switchagent.DropBuffer,
+			edit:    func(s *switchagent.Settings) { s.Buffer = 1000 * units.GB },
+			prepare: func(r *rig) { r.state.Switches[index].Used = 1<<32 - 1<<20 - n + 1 },
+		},
+		{
+			name: "almost 4 GB of a larger buffer", priority: 3, in: in, want: switchagent.Admitted,
+			edit:    func(s *switchagent.Settings) { s.Buffer = 1000 * units.GB },
+			prepare: func(r *rig) { r.state.Switches[index].Used = 1<<32 - 1<<20 - n },
+		},
 		{name: "lossy, one byte over the buffer", priority: 0, in: in, want: switchagent.DropFull, prepare: func(r *rig) {
 			r.state.Switches[index].Used = uint64(r.buffer) - n + 1
 		}},
@@ -221,7 +232,7 @@ func TestAdmission(t *testing.T) {
 // it.
 func spilled(r *rig, in int, shared, headroom uint64) {
 	r.pause(in, 3)
-	r.state.Ports[in].Class[3].Buffered, r.state.Extras[in].HeadroomBuffered[3] = shared+headroom, uint32(headroom)
+	r.state.Ports[in].Class[3].Buffered, r.state.Extras[in].HeadroomBuffered[3] = uint32(shared+headroom), uint32(headroom)
 	r.state.Switches[index].Used, r.state.Switches[index].HeadroomUsed = 6_000_000+headroom, headroom
 }
 

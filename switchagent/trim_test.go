@@ -185,7 +185,7 @@ func TestTrimCoin(t *testing.T) {
 			}
 			queued, packets := r.Port(out).Queue(3)
 			port := r.Port(out)
-			if queued != int64(3*full) || packets != 3 || r.state.Ports[out].Class[3].QueueBytes != uint64(3*full) ||
+			if queued != int64(3*full) || packets != 3 || r.state.Ports[out].Class[3].QueueBytes != uint32(3*full) ||
 				r.state.Switches[index].Used != uint64(3*full+cut) ||
 				port.EnqueuedBytes-port.TxBytes != port.QueuedBytes() || port.EnqueuedFrames-port.TxFrames != 4 ||
 				r.buffered(from)[3] == 0 || r.buffered(at)[6] != cut {

@@ -10,20 +10,22 @@ static __always_inline int in_burst(const struct pass *x, const struct switch_st
 	return sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= profile_of(sw, out)->q_ecn;
 }
 
-/* The mark that a detector of pauses gives a packet with this field, 0 for none: it sees every packet of its priorities, whether it can be
+/* The mark that a detector of pauses gives a packet of this priority with this field, 0 for none: it sees every packet of its priorities, whether it can be
  * marked or not. It only ever makes the field greater: CE over UE over ECT(1). */
 COLD __u32 detected_mark(struct pass *x, struct switch_state *sw, struct port *out,
-			 struct port_class *c, __u32 field, __u32 len)
+			 __u32 priority, __u32 field, __u32 len)
 {
 	struct port_extra *e = extra_at(x->out_port);
+	struct detector *d;
 	__u32 to;
 
 	if (!e)
 		return 0;
+	d = &e->detector[priority & 7];
 	if (sw->ecn_mode == ECN_PCN)
-		to = np_ecn_marks(x, c) ? ECN_CE : 0;
+		to = np_ecn_marks(x, d) ? ECN_CE : 0;
 	else
-		to = detect_congestion(x, sw, out, e, c, counted(sw->uncounted, len));
+		to = detect_congestion(x, sw, out, e, d, counted(sw->uncounted, len));
 	if (to == ECN_CE && (!field || in_burst(x, sw, out) ||
 			     (sw->ecn_mode == ECN_TCD && sw->tcd_red && !red_marks(sw, out, x->out_port, x->queue_bytes))))
 		return 0;
@@ -46,7 +48,7 @@ COLD void mark6(struct pass *x, struct switch_state *sw, struct port *out, __u8 
 	if (!(sw->ecn_priorities >> priority & 1))
 		return;
 	if (sw->ecn_mode != ECN_RED && sw->ecn_mode != ECN_STEP) {
-		to = detected_mark(x, sw, out, &out->class[priority & 7], field, len);
+		to = detected_mark(x, sw, out, priority, field, len);
 	} else if (field && !in_burst(x, sw, out) && queue_marks(sw, out, x->out_port, x->queue_bytes) && field != ECN_CE) {
 		to = ECN_CE;
 		out->ecn_marked++;
@@ -72,7 +74,7 @@ static __always_inline void mark(struct pass *x, struct switch_state *sw, struct
 	if (!(sw->ecn_priorities >> priority & 1))
 		return;
 	if (sw->ecn_mode != ECN_RED && sw->ecn_mode != ECN_STEP) {
-		__u32 to = detected_mark(x, sw, out, &out->class[priority & 7], h[OFF_TOS] & ECN_MASK, len);
+		__u32 to = detected_mark(x, sw, out, priority, h[OFF_TOS] & ECN_MASK, len);
 
 		if (to)
 			set_ecn(h, to);

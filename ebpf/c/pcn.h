@@ -8,14 +8,14 @@
  * behind. How many were, is known from the first that leaves after the pause: itself and what it left behind. A port whose
  * pause ends sends at once, so that nothing has joined the queue by then; unless it was about to send another priority's
  * packet, and then what came in during that one packet is spared too. */
-static __always_inline int np_ecn_marks(const struct pass *x, struct port_class *c)
+static __always_inline int np_ecn_marks(const struct pass *x, struct detector *d)
 {
-	if (x->on_since != c->on_seen) {
-		c->on_seen = x->on_since;
-		c->waited = x->queue_packets + 1;
+	if (x->on_since != d->on_seen) {
+		d->on_seen = x->on_since;
+		d->waited = x->queue_packets + 1;
 	}
-	if (c->waited) {
-		c->waited--;
+	if (d->waited) {
+		d->waited--;
 		return 0;
 	}
 	return x->queue_bytes > 0;

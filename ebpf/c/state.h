@@ -88,27 +88,31 @@ enum port_kind { PORT_HOST = 0, PORT_SWITCH = 1 };
 /* DCON's state of an egress queue (paper, section 4.1). */
 enum burst_state { BURST_NONE = 0, BURST_PERSISTENT = 1, BURST_BURST = 2 };
 
-/* What a port remembers of one priority: a cache line, as one frame touches all of it. */
+/* What a port remembers of one priority, for each frame. Bytes are fewer than 4 GB, as a switch's buffer is. */
 struct port_class {
 	/* of the ingress side */
-	__u64 buffered;      /* bytes in the switch that came in here */
-	/* of the egress side */
-	__u64 queue_bytes;   /* kept by the traffic manager */
-	__u64 paused_until;  /* OFF while now is less */
-	__u64 off_since;     /* start of the last OFF period */
-	__u64 on_seen;       /* of the last departure that a detector looked at: end of the OFF period before it */
-	__u64 reference_time; /* TCD: when the queue was the reference */
-	/* of the ingress side */
+	__u32 buffered;      /* bytes in the switch that came in here */
 	__u32 peak;          /* most bytes ever buffered */
 	/* of the egress side */
-	__u32 waited;        /* PCN: packets still queued that were there when the last pause ended */
-	__u32 reference;     /* TCD: queue that a later one is compared with */
+	__u64 paused_until;  /* OFF while now is less */
+	__u64 off_since;     /* start of the last OFF period */
+	__u32 queue_bytes;   /* kept by the traffic manager */
+	__u8 burst;          /* enum burst_state */
 	/* of the ingress side */
 	__u8 pausing;        /* 1: the peer was sent PAUSE and no RESUME since */
-	/* of the egress side */
-	__u8 burst;          /* enum burst_state */
+	__u16 unused;
+};
+
+/* What a detector of pauses, PCN or TCD, remembers of an egress queue. */
+struct detector {
+	__u64 on_seen;       /* of the last departure that it looked at: end of the OFF period before it */
+	__u64 reference_time; /* TCD: when the queue was the reference */
+	__u32 waited;        /* PCN: packets still queued that were there when the last pause ended */
+	__u32 reference;     /* TCD: queue that a later one is compared with */
 	__u8 ternary;        /* enum tcd_state */
 	__u8 falling;        /* TCD: 1: undetermined after T_max, as the queue falls */
+	__u16 unused;
+	__u32 unused2;
 };
 
 /* TCD's states of an egress port (patent, paragraph 0052): 0, / and 1 there. */
@@ -125,7 +129,7 @@ struct credit {
 };
 
 /* What frames touch of a port, in cache lines of 64 bytes, as a large fabric's ports are more than the processor's cache holds: a frame
- * touches the first and its priority's. Their number is odd (9), so that the same line of different ports is not always in the same set of
+ * touches the first and its priority's. Their number is odd (5), so that the same line of different ports is not always in the same set of
  * the cache. */
 struct port {
 	__u32 node;          /* index among the switches, or among the hosts */
@@ -192,10 +196,12 @@ struct port_extra {
 	__u64 credit_stalls; /* times that a priority went OFF for want of credits */
 	struct credit credit[PRIORITIES];
 
+	struct detector detector[PRIORITIES];
+
 	/* Of ternary congestion detection. */
 	__u64 t_max;         /* as long as it has been ON for less, the port is undetermined */
 	__u64 ue_marked;
-	__u64 entered[3];    /* times that each state of a class was entered */
+	__u64 entered[3];    /* times that each state of a queue was entered */
 } __attribute__((aligned(64)));
 
 /* The thresholds that ports of one kind have in common: their rate's, and their cable's. */

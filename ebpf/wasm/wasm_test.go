@@ -146,7 +146,7 @@ func TestPortsLines(t *testing.T) {
 	for i := range p.State.Ports {
 		port := &p.State.Ports[i]
 		if uintptr(unsafe.Pointer(port))%line != 0 || uintptr(unsafe.Pointer(&port.Class))%line != 0 ||
-			unsafe.Sizeof(port.Class[0]) != line {
+			line%unsafe.Sizeof(port.Class[0]) != 0 {
 			t.Errorf("port %d is at %p, its priorities at %p, %d bytes each", i, port, &port.Class, unsafe.Sizeof(port.Class[0]))
 		}
 	}

@@ -183,7 +183,7 @@ func (f *Fabric) snapshotPort(e *engine.Engine, s *PortSnapshot, id int, classes
 			continue
 		}
 		classes = append(classes, ClassSnapshot{
-			Priority: i, QueueBytes: c.QueueBytes, BufferedBytes: c.Buffered, OldBuffered: c.Buffered,
+			Priority: i, QueueBytes: uint64(c.QueueBytes), BufferedBytes: uint64(c.Buffered), OldBuffered: uint64(c.Buffered),
 			Paused:   e.State().Paused(id, i, e.Now()),
 			PausedNS: e.PausedTime(id, i).Nanoseconds(), PausesSent: sent, PausesReceived: received, Storm: e.Stormy(id, i),
 			ECNMarks: counts.CE, UEMarks: counts.UE, CNMs: counts.CNMs,

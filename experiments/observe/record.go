@@ -61,7 +61,8 @@ func (r *recording) sample(now vtime.Time) {
 				continue
 			}
 			class := &p.Class[priority]
-			port.Queue, port.Ingress = port.Queue+class.QueueBytes, port.Ingress+class.Buffered
+			port.Queue += uint64(class.QueueBytes)
+			port.Ingress += uint64(class.Buffered)
 			port.Sent += e.TxBytes(i, priority)
 			port.Paused = port.Paused || state.Paused(i, priority, now)
 		}

@@ -116,10 +116,10 @@ func prioritiesOf(s *scenario.Scenario) (all []uint8) {
 }
 
 // sum returns the sum over priorities.
-func sum(priorities []uint8, of func(priority uint8) uint64) float64 {
+func sum(priorities []uint8, of func(priority uint8) uint32) float64 {
 	sum := uint64(0)
 	for _, priority := range priorities {
-		sum += of(priority)
+		sum += uint64(of(priority))
 	}
 	return float64(sum)
 }
@@ -197,7 +197,7 @@ func (r *recorder) moves() bool {
 // portText holds the last row of ports.csv of one priority of a port. Most samples equal the previous one, so the text
 // of the row is kept.
 type portText struct {
-	queue, ingress uint64
+	queue, ingress uint32
 	sent           int64
 	paused         bool
 	text           []byte // all columns but the time; empty before the first sample
@@ -226,7 +226,8 @@ func (r *recorder) samplePort(now vtime.Time, id topologies.PortID, texts []port
 			r.portText(id, priority, t)
 		}
 		r.keep(r.out.Ports.WriteRest(now.RoundNanoseconds(), t.text))
-		sample.Queue, sample.Ingress, sample.Sent = sample.Queue+t.queue, sample.Ingress+t.ingress, sample.Sent+sent
+		sample.Queue, sample.Ingress = sample.Queue+uint64(t.queue), sample.Ingress+uint64(t.ingress)
+		sample.Sent += sent
 	}
 	r.observers.port(now, sample)
 }
@@ -274,11 +275,11 @@ func (r *recorder) measure(s *scenario.Series) (v float64, level bool) {
 	}
 	switch s.Quantity {
 	case scenario.QueueBytes:
-		return sum(data, func(k uint8) uint64 { return state.Ports[s.Port].Class[k].QueueBytes }), true
+		return sum(data, func(k uint8) uint32 { return state.Ports[s.Port].Class[k].QueueBytes }), true
 	case scenario.IngressBytes:
-		return sum(data, func(k uint8) uint64 { return state.Ports[s.Port].Class[k].Buffered }), true
+		return sum(data, func(k uint8) uint32 { return state.Ports[s.Port].Class[k].Buffered }), true
 	case scenario.PortState:
-		return float64(state.Ports[s.Port].Class[r.priority].Ternary), true
+		return float64(state.Extras[s.Port].Detector[r.priority].Ternary), true
 	case scenario.CongestedMarks:
 		return float64(state.Ports[s.Port].EcnMarked), false
 	case scenario.UndeterminedMarks:

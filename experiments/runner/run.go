@@ -116,7 +116,7 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 }
 
 // collect frees memory that a large fabric no longer needs: at the start of the run the data of the setup, at its end
-// the frames, after it the engine and the plane. The garbage collector alone would run only after the process has
+// the frames, before the manifest the other files', after the run the engine and the plane. The garbage collector alone would run only after the process has
 // doubled in size.
 func collect(plan *topologies.Plan) {
 	const large = 10_000 // ports
@@ -294,6 +294,8 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	if writeErr == nil && runErr == nil {
 		writeErr = r.observers.complete()
 	}
+	r.linkRows = nil
+	collect(s.Topology)
 	r.nameFiles(m)
 	m.Finish(&result.Summary)
 	if before != nil && m.Repeats(before) && m.Fingerprint != before.Fingerprint {

@@ -266,8 +266,8 @@ func features(r *run) []string {
 // sawPause reports whether a packet left a switch after a pause, and ECN depended on that.
 func sawPause(r *run) bool {
 	for i := range r.engine.State().Ports {
-		for _, c := range r.engine.State().Ports[i].Class {
-			if c.OnSeen != 0 {
+		for _, d := range r.engine.State().Extras[i].Detector {
+			if d.OnSeen != 0 {
 				return true
 			}
 		}

@@ -143,7 +143,7 @@ func (d dependencies) Switch(port cycle.PortPriority) int { return int(d.ports[p
 // headroom first.
 func (d dependencies) Headroom(account cycle.PortPriority, bytes uint64) uint64 {
 	in := uint64(d.state.Extras[account.Port].HeadroomBuffered[account.Priority])
-	return in - min(in, d.state.Ports[account.Port].Class[account.Priority].Buffered-bytes)
+	return in - min(in, uint64(d.state.Ports[account.Port].Class[account.Priority].Buffered)-bytes)
 }
 
 // StaysPaused asks flow control whether the queue of an account stays paused.

@@ -57,7 +57,7 @@ links:
 			l.send("S0", "R0", 0, burst, c.rate)
 			l.send("S2", "R0", 0, burst, c.rate)
 			p1, p2, p3 := l.port("T0", "T2"), l.port("T2", "T3"), l.port("T3", "R1")
-			state := func(port int) uint8 { return l.state.Ports[port].Class[3].Ternary }
+			state := func(port int) uint8 { return l.state.Extras[port].Detector[3].Ternary }
 			l.Call(burst-10*vtime.Microsecond, func(vtime.Time) {
 				if state(p3) != ebpf.TCDCongested {
 					t.Errorf("P3 is in state %d in the burst", state(p3))

@@ -175,7 +175,7 @@ func TestLinkDownLosses(t *testing.T) {
 	l.at(50*vtime.Microsecond, func() error { return l.SetLink(out, false) })
 	l.at(80*vtime.Microsecond, func() error { return l.SetLink(out, true) })
 	var buffered uint64
-	l.Call(60*vtime.Microsecond, func(vtime.Time) { buffered = l.State().Ports[in].Class[3].Buffered })
+	l.Call(60*vtime.Microsecond, func(vtime.Time) { buffered = uint64(l.State().Ports[in].Class[3].Buffered) })
 	l.run(0)
 	// The propagation delay and a packet's serialisation hold 1 us / 216.4 ns: four to six packets, and an ACK or two a
 	// packet the other way.

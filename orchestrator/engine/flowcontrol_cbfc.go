@@ -212,9 +212,9 @@ func (c *cbfc) linkUp(w *worker, ends [2]*port) error {
 		classes, farClasses := &w.state.Ports[p.id].Class, &w.state.Ports[p.peer].Class
 		for m := c.settings.Priorities; m != 0; m &= m - 1 {
 			i := bits.TrailingZeros8(m)
-			buffered := min(farClasses[i].Buffered, uint64(far.CreditBuffer))
+			free := far.CreditBuffer - min(farClasses[i].Buffered, far.CreditBuffer)
 			r.Credit[i].Sent, far.Credit[i].Received = 0, 0
-			r.Credit[i].Limit = uint16(min((uint64(far.CreditBuffer)-buffered)>>r.BlockShift, ebpf.CreditMost))
+			r.Credit[i].Limit = uint16(min(free>>r.BlockShift, ebpf.CreditMost))
 			r.Credit[i].Needed = 0
 			classes[i].PausedUntil = min(classes[i].PausedUntil, uint64(w.now))
 		}

@@ -162,7 +162,7 @@ links: [{from: h0, to: s0}, {from: h1, to: s0}, {from: s0, to: s1}, {from: s1, t
 	l.drive(2 * vtime.Millisecond)
 	into := l.port("s1", "s0")
 	if sent := l.TxBytes(l.port("s0", "s1"), 3); sent > buffer || sent < 91*1058 ||
-		uint64(sent) != l.state.Ports[into].Class[3].Buffered {
+		uint32(sent) != l.state.Ports[into].Class[3].Buffered {
 		t.Errorf("%d bytes were sent into a buffer of %d, %d are buffered", sent, buffer,
 			l.state.Ports[into].Class[3].Buffered)
 	}
@@ -207,10 +207,10 @@ func TestCreditsAndTCD(t *testing.T) {
 		t.Errorf("T_max %v", got)
 	}
 	l.Call(vtime.Millisecond, func(now vtime.Time) {
-		if c := &l.state.Ports[up].Class[3]; c.Ternary != ebpf.TCDUndetermined || c.OnSeen == 0 {
+		if c := &l.state.Extras[up].Detector[3]; c.Ternary != ebpf.TCDUndetermined || c.OnSeen == 0 {
 			t.Errorf("the spine's port is in state %d, ON since %v", c.Ternary, vtime.Time(c.OnSeen))
 		}
-		if c := &l.state.Ports[sink].Class[3]; c.Ternary != ebpf.TCDCongested || c.OnSeen != 0 {
+		if c := &l.state.Extras[sink].Detector[3]; c.Ternary != ebpf.TCDCongested || c.OnSeen != 0 {
 			t.Errorf("the sink's port is in state %d, ON since %v", c.Ternary, vtime.Time(c.OnSeen))
 		}
 	})

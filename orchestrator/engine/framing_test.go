@@ -26,7 +26,7 @@ func TestFramingCountsInSwitches(t *testing.T) {
 			l.run(20 * vtime.Microsecond)
 			queued, frames := l.Switch(0).Port(out).Queue(3)
 			port, extra, sw := &l.State().Ports[in], &l.State().Extras[in], &l.State().Switches[0]
-			if frames != packets || uint64(queued) != want || port.Class[3].Buffered != want || sw.Used != want ||
+			if frames != packets || uint64(queued) != want || uint64(port.Class[3].Buffered) != want || sw.Used != want ||
 				l.Switch(0).Port(out).QueuePeak != int64(want) {
 				t.Errorf("%d frames queued as %d B, %d buffered, %d used; want %d as %d", frames, queued, port.Class[3].Buffered,
 					sw.Used, packets, want)

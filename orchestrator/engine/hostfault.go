@@ -64,7 +64,7 @@ func (w *worker) endFaulty(in *port, f *frame.Frame) bool {
 	}
 	r.queue.Push(f)
 	r.buffered += size
-	w.state.Ports[in.id].Class[f.Priority].Buffered += uint64(size)
+	w.state.Ports[in.id].Class[f.Priority].Buffered += uint32(size)
 	if r.drained == vtime.Never {
 		r.drained = w.now + r.Rate.TimeFor(int64(f.Length))
 		w.push(in.partition, r.drained, eventDrain, in.id)
@@ -99,7 +99,7 @@ func (r *receiver) drain(w *worker, p *port) error {
 
 // deliver ends a frame at a NIC.
 func (w *worker) deliver(p *port, f *frame.Frame) {
-	w.state.Ports[p.id].Class[f.Priority].Buffered -= uint64(w.plan.Framing.Counted(int(f.Length)))
+	w.state.Ports[p.id].Class[f.Priority].Buffered -= uint32(w.plan.Framing.Counted(int(f.Length)))
 	w.endFrame(int(f.Length))
 	w.lastProgress = max(w.lastProgress, w.now)
 	w.nics[p.index].Receive(w.now, f)

@@ -115,11 +115,11 @@ func (e finalCheck) checkAccounts() {
 				}
 			}
 			for priority := range buffered[id] {
-				if r.Class[priority].Buffered != buffered[id][priority] {
+				if uint64(r.Class[priority].Buffered) != buffered[id][priority] {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "ingress account of priority %d is %d, queued %d",
 						priority, r.Class[priority].Buffered, buffered[id][priority])
 				}
-				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); r.Class[priority].QueueBytes != uint64(queued) {
+				if queued, _ := s.Port(int(id)).Queue(uint8(priority)); int64(r.Class[priority].QueueBytes) != queued {
 					e.fail("accounts are the queues", e.plan.Ports[id].Name, "queue register of priority %d is %d, queued %d",
 						priority, r.Class[priority].QueueBytes, queued)
 				}

@@ -28,9 +28,9 @@ func TestThresholdsAct(t *testing.T) {
 			var poll func(now vtime.Time)
 			poll = func(now vtime.Time) {
 				// By hand: the headroom of eight ports is set aside.
-				xoff, xon := uint64(60_000), uint64(40_000)
+				xoff, xon := uint32(60_000), uint32(40_000)
 				if pfc.Alpha > 0 {
-					xoff = (1_200_000 - 8*50_000 - min(l.state.Switches[0].Used, 800_000)) / 4
+					xoff = uint32(1_200_000-8*50_000-min(l.state.Switches[0].Used, 800_000)) / 4
 					xon = max(xoff, 10_000) - 10_000
 				}
 				pausing = 0

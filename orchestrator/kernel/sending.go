@@ -59,7 +59,7 @@ type egressBefore struct {
 	port    *ebpf.Port // nil if the pipeline writes none
 	extra   *ebpf.PortExtra
 	class   int
-	own     ebpf.PortClass
+	own     ebpf.Detector
 	ecn, ue uint64
 	draws   uint64
 	line    uint64
@@ -76,7 +76,7 @@ func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 	}
 	p, e := &state.Ports[x.OutPort], &state.Extras[x.OutPort]
 	b.port, b.extra, b.class = p, e, int(wire.PriorityOf(f.Data()))
-	b.own = p.Class[b.class]
+	b.own = e.Detector[b.class]
 	b.ecn, b.ue, b.draws, b.line, b.entered = p.EcnMarked, e.UeMarked, p.Draws, e.TxLineBytes, e.Entered
 }
 
@@ -84,8 +84,8 @@ func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 func (b *egressBefore) restore(state *ebpf.State) {
 	state.Pass.Marked = b.marked
 	if p := b.port; p != nil {
-		p.Class[b.class] = b.own
 		e := b.extra
+		e.Detector[b.class] = b.own
 		p.EcnMarked, e.UeMarked, p.Draws, e.TxLineBytes, e.Entered = b.ecn, b.ue, b.draws, b.line, b.entered
 	}
 }

@@ -56,7 +56,7 @@ func (m *Module) Xsetup(v0, v1, v2, v3, v4, v5, v6, v7, v8 int32) int32 {
 	store32(m.memory, uint64(uint32(i32(0)))+1564, uint32(v8))
 	{
 		v9 = int64(uint32(v1))
-		v10 = v9 * i64(576)
+		v10 = v9 * i64(320)
 		t0 := v10
 		t1 := v0
 		v1 = (i32(10080) + i32(63)) & i32(-64)
@@ -87,7 +87,7 @@ l1:
 	v11 = i32(0)
 l2:
 	store32(m.memory, uint64(uint32(i32(0)))+1568, uint32(v11))
-	v9 = v9 * i64(448)
+	v9 = v9 * i64(704)
 	if uint64(v9) <= uint64(uint32(i32(-65537)-v0)) {
 		goto l4
 	}
@@ -382,12 +382,12 @@ func (m *Module) Xleave(v0 int32) {
 			if v2 == 0 {
 				return
 			}
-			t5 := int32(m.memory[uint64(uint32(v2+v1*i32(576)))+28])
+			t5 := int32(m.memory[uint64(uint32(v2+v1*i32(320)))+28])
 			if t5 != i32(1) {
 				return
 			}
 			t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-			v3 = v2 + v1*i32(576)
+			v3 = v2 + v1*i32(320)
 			t7 := int32(load32(m.memory, uint32(v3)))
 			v4 = t7
 			if uint32(t6) <= uint32(v4) {
@@ -435,7 +435,7 @@ func (m *Module) Xleave(v0 int32) {
 					if uint32(v7+i32(-1)) < uint32(i32(2)) {
 						goto l4
 					}
-					t14 := m.fn3(v8, v3, v2+v1*i32(576)+v10<<6+i32(64), v9&i32(3), v0)
+					t14 := m.fn3(v8, v3, v10, v9&i32(3), v0)
 					v1 = t14
 					if v1 == 0 {
 						goto l2
@@ -473,13 +473,13 @@ func (m *Module) Xleave(v0 int32) {
 							}
 						}
 					l5:
-						t21 := int32(m.memory[uint32(v2+v1*i32(576)+i32(29))])
+						t21 := int32(m.memory[uint32(v2+v1*i32(320)+i32(29))])
 						v10 = t21 & i32(31)
 						v11 = int64(uint32(v8))
 						goto l7
 					}
 				l6:
-					t22 := int32(m.memory[uint32(v2+v1*i32(576)+i32(29))])
+					t22 := int32(m.memory[uint32(v2+v1*i32(320)+i32(29))])
 					t23 := v5 + v4*i32(1952)
 					v10 = t22 & i32(31)
 					t24 := int64(load64(m.memory, uint32(t23+v10*i32(56)+i32(200))))
@@ -515,7 +515,7 @@ func (m *Module) Xleave(v0 int32) {
 					if uint64(v13) < uint64(v11) {
 						goto l10
 					}
-					v7 = v2 + v1*i32(576)
+					v7 = v2 + v1*i32(320)
 					t30 := int64(load64(m.memory, uint64(uint32(v7))+56))
 					t31 := v7
 					v14 = t30
@@ -556,7 +556,7 @@ func (m *Module) Xleave(v0 int32) {
 				v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 				v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
 				store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
-				v1 = v2 + v1*i32(576)
+				v1 = v2 + v1*i32(320)
 				t39 := int64(load64(m.memory, uint64(uint32(v1))+48))
 				store64(m.memory, uint64(uint32(v1))+48, uint64(t39+i64(1)))
 			}
@@ -572,7 +572,7 @@ func (m *Module) Xleave(v0 int32) {
 					goto l12
 				}
 				t42 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
-				v1 = v1 + t42*i32(448)
+				v1 = v1 + t42*i32(704)
 				t43 := int64(load64(m.memory, uint64(uint32(v1))+112))
 				t44 := v1
 				v1 = v5 + v4*i32(1952)
@@ -712,7 +712,7 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 				goto l7
 			}
 		l1:
-			t25 := m.fn3(v0, v1, v1+v5<<6+i32(64), v4, v2)
+			t25 := m.fn3(v0, v1, v5, v4, v2)
 			v0 = t25
 			if v0 == 0 {
 				return
@@ -729,8 +729,8 @@ func (m *Module) fn2(v0, v1, v2 int32) {
 func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 	var v5, v6, v7, v8 int32
 	var v9 int64
-	var v10 int32
-	var v11, v12, v13 int64
+	var v10, v11, v12, v13 int32
+	var v14, v15, v16 int64
 	v5 = i32(0)
 	{
 		t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
@@ -739,32 +739,36 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 			goto l0
 		}
 		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
+		t2 := v6
 		v7 = t1
+		t3 := t2 + v7*i32(704)
+		v2 = v2 & i32(7)
+		v5 = t3 + v2<<5 + i32(408)
 		{
 			{
-				t2 := int32(load32(m.memory, uint64(uint32(v0))+32))
-				v8 = t2
+				t4 := int32(load32(m.memory, uint64(uint32(v0))+32))
+				v8 = t4
 				if v8 != i32(3) {
 					goto l1
 				}
 				{
 					{
-						t3 := int64(load64(m.memory, uint64(uint32(i32(0)))+1640))
-						v9 = t3
-						t4 := int64(load64(m.memory, uint64(uint32(v2))+32))
-						if v9 != t4 {
+						t5 := int64(load64(m.memory, uint64(uint32(i32(0)))+1640))
+						v9 = t5
+						t6 := int64(load64(m.memory, uint32(v5)))
+						if v9 != t6 {
 							goto l2
 						}
-						t5 := int32(load32(m.memory, uint64(uint32(v2))+52))
-						v5 = t5
+						t7 := int32(load32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(424))))
+						v5 = t7
 						goto l3
 					}
 				l2:
-					store64(m.memory, uint64(uint32(v2))+32, uint64(v9))
-					t6 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
-					t7 := v2
-					v5 = t6 + i32(1)
-					store32(m.memory, uint64(uint32(t7))+52, uint32(v5))
+					store64(m.memory, uint32(v5), uint64(v9))
+					t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
+					t9 := v6 + v7*i32(704) + v2<<5 + i32(424)
+					v5 = t8 + i32(1)
+					store32(m.memory, uint32(t9), uint32(v5))
 				}
 			l3:
 				if v5 == 0 {
@@ -772,86 +776,91 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 					if v3 == 0 {
 						goto l0
 					}
-					t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
-					v10 = t8
+					t10 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+					v10 = t10
 					if v10 != 0 {
 						goto l5
 					}
 					goto l0
 				}
-				store32(m.memory, uint64(uint32(v2))+52, uint32(v5+i32(-1)))
+				store32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(424)), uint32(v5+i32(-1)))
 				return i32(0)
 			}
 		l1:
 			{
-				t9 := int64(load64(m.memory, uint64(uint32(i32(0)))+1640))
-				v9 = t9
-				t10 := int64(load64(m.memory, uint64(uint32(v2))+32))
-				if v9 == t10 {
+				t11 := int64(load64(m.memory, uint64(uint32(i32(0)))+1640))
+				v9 = t11
+				t12 := int64(load64(m.memory, uint32(v5)))
+				if v9 == t12 {
 					goto l6
 				}
-				t11 := int32(load32(m.memory, uint64(uint32(v0))+28))
-				v5 = t11
-				store64(m.memory, uint64(uint32(v2))+32, uint64(v9))
-				m.memory[uint64(uint32(v2))+63] = byte(i32(0))
-				t12 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
-				t13 := v2
-				v5 = v4 - v5
-				p14 := i32(60)
+				t13 := int32(load32(m.memory, uint64(uint32(v0))+28))
+				v10 = t13
+				store64(m.memory, uint32(v5), uint64(v9))
+				v5 = v6 + v7*i32(704) + v2<<5
+				m.memory[uint32(v5+i32(433))] = byte(i32(0))
+				t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+				t15 := v5 + i32(428)
+				v5 = v4 - v10
+				p16 := i32(60)
 				if uint32(v5) > uint32(i32(60)) {
-					p14 = v5
+					p16 = v5
 				}
-				store32(m.memory, uint64(uint32(t13))+56, uint32(t12+p14))
+				store32(m.memory, uint32(t15), uint32(t14+p16))
 			}
 		l6:
 			{
 				if v9 == 0 {
 					goto l7
 				}
-				t15 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
-				t16 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(448)))+408))
-				if uint64(t15-v9) >= uint64(t16) {
+				t17 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
+				t18 := t17 - v9
+				v5 = v6 + v7*i32(704)
+				t19 := int64(load64(m.memory, uint64(uint32(v5))+664))
+				if uint64(t18) >= uint64(t19) {
 					goto l7
 				}
 				{
-					t17 := int32(m.memory[uint64(uint32(v2))+62])
-					if t17 == i32(1) {
+					v5 = v5 + v2<<5 + i32(432)
+					t20 := int32(m.memory[uint32(v5)])
+					if t20 == i32(1) {
 						goto l8
 					}
-					m.memory[uint64(uint32(v2))+62] = byte(i32(1))
-					v2 = v6 + v7*i32(448) + i32(432)
-					t18 := int64(load64(m.memory, uint32(v2)))
-					store64(m.memory, uint32(v2), uint64(t18+i64(1)))
+					m.memory[uint32(v5)] = byte(i32(1))
+					v5 = v6 + v7*i32(704) + i32(688)
+					t21 := int64(load64(m.memory, uint32(v5)))
+					store64(m.memory, uint32(v5), uint64(t21+i64(1)))
 				}
 			l8:
 				v5 = i32(0)
 				if v3 != i32(1) {
 					goto l0
 				}
-				v2 = v6 + v7*i32(448)
-				t19 := int64(load64(m.memory, uint64(uint32(v2))+416))
-				store64(m.memory, uint64(uint32(v2))+416, uint64(t19+i64(1)))
+				v6 = v6 + v7*i32(704)
+				t22 := int64(load64(m.memory, uint64(uint32(v6))+672))
+				store64(m.memory, uint64(uint32(v6))+672, uint64(t22+i64(1)))
 				return i32(2)
 			}
 		l7:
-			t20 := int32(m.memory[uint64(uint32(v2))+62])
-			v4 = t20
+			v11 = v6 + v7*i32(704) + v2<<5 + i32(432)
+			t23 := int32(m.memory[uint32(v11)])
+			v4 = t23
 			{
-				t21 := int32(m.memory[uint32(v1+i32(29))])
-				t22 := int64(load64(m.memory, uint32(v0+t21&i32(31)*i32(56)+i32(208))))
-				t23 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
-				v10 = t23
-				if uint64(t22) < uint64(uint32(v10)) {
+				t24 := int32(m.memory[uint32(v1+i32(29))])
+				t25 := int64(load64(m.memory, uint32(v0+t24&i32(31)*i32(56)+i32(208))))
+				t26 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
+				v10 = t26
+				if uint64(t25) < uint64(uint32(v10)) {
 					goto l9
 				}
 				v5 = i32(0)
 				if v4 == 0 {
 					goto l0
 				}
-				m.memory[uint64(uint32(v2))+62] = byte(i32(0))
-				v2 = v6 + v7*i32(448)
-				t24 := int64(load64(m.memory, uint64(uint32(v2))+424))
-				store64(m.memory, uint64(uint32(v2))+424, uint64(t24+i64(1)))
+				m.memory[uint32(v11)] = byte(i32(0))
+				v6 = v6 + v7*i32(704)
+				t27 := int64(load64(m.memory, uint64(uint32(v6))+680))
+				store64(m.memory, uint64(uint32(v6))+680, uint64(t27+i64(1)))
 				return i32(0)
 			}
 		l9:
@@ -864,44 +873,48 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				case 0:
 					{
 						{
-							t25 := int32(m.memory[uint64(uint32(v2))+63])
-							if t25 != 0 {
+							v12 = v6 + v7*i32(704)
+							v4 = v12 + v2<<5
+							v13 = v4 + i32(433)
+							t28 := int32(m.memory[uint32(v13)])
+							if t28 != 0 {
 								goto l13
 							}
-							t26 := int32(load32(m.memory, uint64(uint32(v2))+56))
-							if uint32(v10) >= uint32(t26) {
+							t29 := int32(load32(m.memory, uint32(v4+i32(428))))
+							if uint32(v10) >= uint32(t29) {
 								goto l12
 							}
-							t27 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
-							v9 = t27
+							t30 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
+							v9 = t30
 							goto l14
 						}
 					l13:
 						v5 = i32(0)
-						t28 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
-						v9 = t28
-						t29 := int64(load64(m.memory, uint64(uint32(v2))+40))
-						t30 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(448)))+408))
-						if uint64(v9-t29) < uint64(t30) {
+						t31 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
+						v9 = t31
+						t32 := int64(load64(m.memory, uint32(v4+i32(416))))
+						t33 := int64(load64(m.memory, uint64(uint32(v12))+664))
+						if uint64(v9-t32) < uint64(t33) {
 							goto l0
 						}
-						t31 := int32(load32(m.memory, uint64(uint32(v0))+112))
-						t32 := int32(load32(m.memory, uint64(uint32(v2))+56))
-						if uint32(v10) >= uint32(t31+t32) {
+						t34 := int32(load32(m.memory, uint64(uint32(v0))+112))
+						t35 := int32(load32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(428))))
+						if uint32(v10) >= uint32(t34+t35) {
 							goto l12
 						}
 					}
 				l14:
-					store32(m.memory, uint64(uint32(v2))+56, uint32(v10))
-					m.memory[uint64(uint32(v2))+63] = byte(i32(1))
-					store64(m.memory, uint64(uint32(v2))+40, uint64(v9))
+					m.memory[uint32(v13)] = byte(i32(1))
+					v6 = v6 + v7*i32(704) + v2<<5
+					store32(m.memory, uint32(v6+i32(428)), uint32(v10))
+					store64(m.memory, uint32(v6+i32(416)), uint64(v9))
 					return i32(0)
 				}
 			l12:
-				m.memory[uint64(uint32(v2))+62] = byte(i32(2))
-				v2 = v6 + v7*i32(448) + i32(440)
-				t33 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t33+i64(1)))
+				m.memory[uint32(v11)] = byte(i32(2))
+				v6 = v6 + v7*i32(704) + i32(696)
+				t36 := int64(load64(m.memory, uint32(v6)))
+				store64(m.memory, uint32(v6), uint64(t36+i64(1)))
 			}
 		l11:
 			v5 = i32(0)
@@ -911,18 +924,18 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 		}
 	l5:
 		{
-			t34 := int32(load32(m.memory, uint64(uint32(v0))+48))
-			if t34 == 0 {
+			t37 := int32(load32(m.memory, uint64(uint32(v0))+48))
+			if t37 == 0 {
 				goto l15
 			}
-			t35 := int32(load32(m.memory, uint64(uint32(i32(0)))+1660))
-			if t35 != i32(2) {
+			t38 := int32(load32(m.memory, uint64(uint32(i32(0)))+1660))
+			if t38 != i32(2) {
 				goto l15
 			}
 			v5 = i32(0)
-			t36 := int32(m.memory[uint32(v1+i32(29))])
-			t37 := int64(load64(m.memory, uint32(v0+t36&i32(31)*i32(56)+i32(200))))
-			if uint64(t37) <= uint64(uint32(v10)) {
+			t39 := int32(m.memory[uint32(v1+i32(29))])
+			t40 := int64(load64(m.memory, uint32(v0+t39&i32(31)*i32(56)+i32(200))))
+			if uint64(t40) <= uint64(uint32(v10)) {
 				goto l0
 			}
 		}
@@ -931,41 +944,41 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 			if v8 != i32(4) {
 				goto l16
 			}
-			t38 := int32(load32(m.memory, uint64(uint32(v0))+108))
-			if t38 == 0 {
+			t41 := int32(load32(m.memory, uint64(uint32(v0))+108))
+			if t41 == 0 {
 				goto l16
 			}
 			v5 = i32(0)
-			t39 := int32(m.memory[uint32(v1+i32(29))])
-			v2 = v0 + t39&i32(31)*i32(56)
-			t40 := int64(load64(m.memory, uint32(v2+i32(160))))
-			v11 = t40
-			t41 := v11
+			t42 := int32(m.memory[uint32(v1+i32(29))])
+			v6 = v0 + t42&i32(31)*i32(56)
+			t43 := int64(load64(m.memory, uint32(v6+i32(160))))
+			v14 = t43
+			t44 := v14
 			v9 = int64(uint32(v10))
-			if uint64(t41) >= uint64(v9) {
+			if uint64(t44) >= uint64(v9) {
 				goto l0
 			}
-			t42 := int64(load64(m.memory, uint32(v2+i32(168))))
-			v12 = t42
-			if uint64(v12) < uint64(v9) {
+			t45 := int64(load64(m.memory, uint32(v6+i32(168))))
+			v15 = t45
+			if uint64(v15) < uint64(v9) {
 				goto l16
 			}
-			t43 := int64(load64(m.memory, uint64(uint32(v1))+56))
-			t44 := v1
-			v13 = t43
-			store64(m.memory, uint64(uint32(t44))+56, uint64(v13+i64(1)))
-			t45 := int64(load64(m.memory, uint64(uint32(v0))+40))
-			t46 := int64(uint64(t45*(v9-v11)) / uint64(v12-v11))
-			v9 = t46
+			t46 := int64(load64(m.memory, uint64(uint32(v1))+56))
+			t47 := v1
+			v16 = t46
+			store64(m.memory, uint64(uint32(t47))+56, uint64(v16+i64(1)))
+			t48 := int64(load64(m.memory, uint64(uint32(v0))+40))
+			t49 := int64(uint64(t48*(v9-v14)) / uint64(v15-v14))
+			v9 = t49
 			if uint32(v3) > uint32(i32(2)) {
 				goto l0
 			}
-			t47 := int64(load64(m.memory, uint32(v0+i32(96))))
-			t48 := v9
-			v11 = int64(uint32(v7))<<40 + v13*i64(-0x61c8864680b583eb) + t47 + i64(-0x61c8864680b583eb)
-			v11 = (int64(uint64(v11)>>30) ^ v11) * i64(-4658895280553007687)
-			v11 = (int64(uint64(v11)>>27) ^ v11) * i64(-0x6b2fb644ecceee15)
-			if uint64(t48) > uint64(int64(uint64(v11)>>63)^int64(uint64(v11)>>32)) {
+			t50 := int64(load64(m.memory, uint32(v0+i32(96))))
+			t51 := v9
+			v14 = int64(uint32(v7))<<40 + v16*i64(-0x61c8864680b583eb) + t50 + i64(-0x61c8864680b583eb)
+			v14 = (int64(uint64(v14)>>30) ^ v14) * i64(-4658895280553007687)
+			v14 = (int64(uint64(v14)>>27) ^ v14) * i64(-0x6b2fb644ecceee15)
+			if uint64(t51) > uint64(int64(uint64(v14)>>63)^int64(uint64(v14)>>32)) {
 				goto l17
 			}
 			goto l0
@@ -976,8 +989,8 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 			goto l0
 		}
 	l17:
-		t49 := int64(load64(m.memory, uint64(uint32(v1))+48))
-		store64(m.memory, uint64(uint32(v1))+48, uint64(t49+i64(1)))
+		t52 := int64(load64(m.memory, uint64(uint32(v1))+48))
+		store64(m.memory, uint64(uint32(v1))+48, uint64(t52+i64(1)))
 		v5 = i32(3)
 	}
 l0:
@@ -1093,7 +1106,7 @@ func (m *Module) fn5(v0 int32) {
 		t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p3 := i32(0)
 		if uint32(t2) > uint32(v1) {
-			p3 = t0 + v1*i32(576)
+			p3 = t0 + v1*i32(320)
 		}
 		v2 = p3
 		if v2 == 0 {
@@ -1119,7 +1132,7 @@ func (m *Module) fn5(v0 int32) {
 		}
 		v6 = p8
 		v7 = int32(uint32(v6) >> 8)
-		t9 := int32(load32(m.memory, uint64(uint32(v3+v1*i32(448)))+112))
+		t9 := int32(load32(m.memory, uint64(uint32(v3+v1*i32(704)))+112))
 		v8 = t9
 		t10 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
 		t11 := int64(uint64(t10) / uint64(i64(1000)))
@@ -1170,11 +1183,11 @@ func (m *Module) fn5(v0 int32) {
 }
 
 func (m *Module) Xenter(v0 int32) {
-	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 int32
-	var v18 int64
-	var v19 int32
-	var v20, v21, v22, v23, v24 int64
-	var v25, v26 int32
+	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 int32
+	var v19 int64
+	var v20 int32
+	var v21, v22, v23, v24, v25 int64
+	var v26 int32
 	var v27, v28 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
@@ -1193,7 +1206,7 @@ func (m *Module) Xenter(v0 int32) {
 		t3 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p4 := i32(0)
 		if uint32(t3) > uint32(v2) {
-			p4 = t1 + v2*i32(576)
+			p4 = t1 + v2*i32(320)
 		}
 		v3 = p4
 		if v3 == 0 {
@@ -1412,164 +1425,162 @@ func (m *Module) Xenter(v0 int32) {
 						{
 							v2 = v5 & i32(0xffff)
 							if v2 == i32(34997) {
-								t257 := int32(load32(m.memory, uint32(v3)))
-								m.fn13(t257)
+								t255 := int32(load32(m.memory, uint32(v3)))
+								m.fn13(t255)
 								v5 = i32(0)
-								t258 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-								v2 = t258
+								t256 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+								v2 = t256
 								if v2 != i32(1) {
 									goto l20
 								}
-								t259 := int32(load32(m.memory, uint64(uint32(v4))+28))
-								v0 = v0 - t259
-								var p260 int32
+								t257 := int32(load32(m.memory, uint64(uint32(v4))+28))
+								v0 = v0 - t257
+								var p258 int32
 								if uint32(v0) > uint32(i32(60)) {
-									p260 = 1
+									p258 = 1
 								}
-								v2 = p260
-								t261 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-								v7 = t261
+								v2 = p258
+								t259 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+								v7 = t259
 								{
-									t262 := int64(load64(m.memory, uint32(v4+i32(88))))
-									v18 = t262
-									if v18 == 0 {
+									t260 := int64(load64(m.memory, uint32(v4+i32(88))))
+									v19 = t260
+									if v19 == 0 {
 										goto l74
 									}
 									v5 = i32(0)
-									t263 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-									v6 = t263
+									t261 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v6 = t261
 									if v6 == 0 {
 										goto l74
 									}
-									t264 := int32(load32(m.memory, uint32(v6+v7*i32(448)+i32(108))))
-									v5 = t264
+									t262 := int32(load32(m.memory, uint32(v6+v7*i32(704)+i32(108))))
+									v5 = t262
 								}
 							l74:
-								p265 := i32(60)
+								p263 := i32(60)
 								if v2 != 0 {
-									p265 = v0
+									p263 = v0
 								}
-								v0 = p265
+								v0 = p263
 								{
-									t266 := int32(m.memory[uint32(v3+i32(29))])
-									t267 := v4
-									v2 = t266 & i32(31)
-									t268 := int64(load64(m.memory, uint32(t267+v2*i32(56)+i32(192))))
-									v20 = t268
-									if v20 == 0 {
+									t264 := int32(m.memory[uint32(v3+i32(29))])
+									t265 := v4
+									v6 = t264 & i32(31)
+									t266 := int64(load64(m.memory, uint32(t265+v6*i32(56)+i32(192))))
+									v21 = t266
+									if v21 == 0 {
 										goto l75
 									}
-									t269 := int32(m.memory[uint64(uint32(v4))+24])
-									if t269&i32(128) == 0 {
+									t267 := int32(m.memory[uint64(uint32(v4))+24])
+									if t267&i32(128) == 0 {
 										goto l75
 									}
-									v21 = int64(uint32(v0))
-									t270 := int64(load64(m.memory, uint64(uint32(v3))+512))
-									t271 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(176))))
-									t272 := v21 - int64(uint32(v5)) + t270
-									v22 = t271
-									t273 := int64(load64(m.memory, uint32(v4)))
-									t274 := v22
-									v23 = t273
-									t275 := int64(load64(m.memory, uint64(uint32(v4))+8))
-									t276 := v23
-									v24 = t275 - v18
-									p277 := i64(0)
+									t268 := int64(load64(m.memory, uint32(v4+v6*i32(56)+i32(176))))
+									v22 = t268
+									t269 := int64(load64(m.memory, uint32(v4)))
+									t270 := v22
+									v23 = t269
+									t271 := int64(load64(m.memory, uint64(uint32(v4))+8))
+									t272 := v23
+									v24 = t271 - v19
+									p273 := i64(0)
 									if uint64(v23) > uint64(v24) {
-										p277 = int64(uint64((t276-v24)*v20) >> 16)
+										p273 = int64(uint64((t272-v24)*v21) >> 16)
 									}
-									v23 = p277
-									p278 := v23
+									v23 = p273
+									p274 := v23
 									if uint64(v23) > uint64(v22) {
-										p278 = t274
+										p274 = t270
 									}
-									p279 := v23
+									p275 := v23
 									if v22 != i64(0) {
-										p279 = p278
+										p275 = p274
 									}
-									if uint64(t272) <= uint64(p279) {
+									t276 := int32(load32(m.memory, uint64(uint32(v3))+288))
+									if uint64(p275) >= uint64(uint32(v0-v5+t276)) {
 										goto l75
 									}
-									t280 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-									v6 = t280
-									if v6 == 0 {
+									t277 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v2 = t277
+									if v2 == 0 {
 										goto l14
 									}
-									t281 := v4 + i32(88)
-									v18 = v18 + v21
-									store64(m.memory, uint32(t281), uint64(v18))
-									t282 := v6 + v7*i32(448) + i32(108)
+									t278 := v4 + i32(88)
+									v19 = v19 + int64(uint32(v0))
+									store64(m.memory, uint32(t278), uint64(v19))
+									t279 := v2 + v7*i32(704) + i32(108)
 									v5 = v5 + v0
-									store32(m.memory, uint32(t282), uint32(v5))
+									store32(m.memory, uint32(t279), uint32(v5))
 								}
 							l75:
-								t283 := int64(load64(m.memory, uint64(uint32(v3))+512))
-								t284 := v3
-								v23 = int64(uint32(v0))
-								v22 = t283 + v23
-								store64(m.memory, uint64(uint32(t284))+512, uint64(v22))
+								t280 := int32(load32(m.memory, uint64(uint32(v3))+288))
+								t281 := v3
+								v2 = t280 + v0
+								store32(m.memory, uint64(uint32(t281))+288, uint32(v2))
 								{
-									t285 := int64(load32(m.memory, uint32(v3+i32(560))))
-									if uint64(v22) <= uint64(t285) {
+									t282 := int32(load32(m.memory, uint32(v3+i32(292))))
+									if uint32(v2) <= uint32(t282) {
 										goto l76
 									}
-									store32(m.memory, uint64(uint32(v3))+560, uint32(v22))
+									store32(m.memory, uint64(uint32(v3))+292, uint32(v2))
 								}
 							l76:
-								t286 := int64(load64(m.memory, uint64(uint32(v4))+8))
-								t287 := v4
-								v23 = t286 + v23
-								store64(m.memory, uint64(uint32(t287))+8, uint64(v23))
-								t288 := int32(m.memory[uint64(uint32(v4))+24])
-								if t288&i32(128) == 0 {
+								t283 := int64(load64(m.memory, uint64(uint32(v4))+8))
+								t284 := v4
+								v22 = t283 + int64(uint32(v0))
+								store64(m.memory, uint64(uint32(t284))+8, uint64(v22))
+								t285 := int32(m.memory[uint64(uint32(v4))+24])
+								if t285&i32(128) == 0 {
 									goto l14
 								}
-								t289 := int32(m.memory[uint32(v3+i32(572))])
-								if t289 != 0 {
+								t286 := int32(m.memory[uint32(v3+i32(317))])
+								if t286 != 0 {
 									goto l14
 								}
 								if v5 != 0 {
 									goto l77
 								}
+								v23 = int64(uint32(v2))
 								{
 									{
-										if v20 != i64(0) {
+										if v21 != i64(0) {
 											goto l78
 										}
-										t290 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(176))))
-										v23 = t290
+										t287 := int64(load64(m.memory, uint32(v4+v6*i32(56)+i32(176))))
+										v19 = t287
 										goto l79
 									}
 								l78:
-									t291 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(176))))
-									v24 = t291
-									t292 := int64(load64(m.memory, uint32(v4)))
-									t293 := v24
-									v21 = t292
-									t294 := v21
-									v23 = v23 - v18
-									p295 := i64(0)
-									if uint64(v21) > uint64(v23) {
-										p295 = int64(uint64((t294-v23)*v20) >> 16)
+									t288 := int64(load64(m.memory, uint32(v4+v6*i32(56)+i32(176))))
+									v24 = t288
+									t289 := int64(load64(m.memory, uint32(v4)))
+									t290 := v24
+									v25 = t289
+									t291 := v25
+									v19 = v22 - v19
+									p292 := i64(0)
+									if uint64(v25) > uint64(v19) {
+										p292 = int64(uint64((t291-v19)*v21) >> 16)
 									}
-									v23 = p295
-									p296 := v23
-									if uint64(v23) > uint64(v24) {
-										p296 = t293
+									v19 = p292
+									p293 := v19
+									if uint64(v19) > uint64(v24) {
+										p293 = t290
 									}
-									p297 := v23
+									p294 := v19
 									if v24 != i64(0) {
-										p297 = p296
+										p294 = p293
 									}
-									v23 = p297
+									v19 = p294
 								}
 							l79:
-								if uint64(v22) < uint64(v23) {
+								if uint64(v19) > uint64(v23) {
 									goto l14
 								}
 							l77:
-								t298 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-								store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t298|i32(1)))
+								t295 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+								store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t295|i32(1)))
 								goto l14
 							}
 							if v2 != i32(2048) {
@@ -1750,333 +1761,331 @@ func (m *Module) Xenter(v0 int32) {
 									goto l30
 								}
 								t73 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-								v11 = t73
-								if v11 != 0 {
+								v13 = t73
+								if v13 != 0 {
 									v10 = v0 - v15
 									var p74 int32
 									if uint32(v10) > uint32(i32(60)) {
 										p74 = 1
 									}
-									v12 = p74
+									v11 = p74
 									t75 := v3
 									v0 = int32(uint32(v16)>>5) & i32(7)
-									v14 = t75 + v0<<6
-									v13 = i32(0)
+									v14 = t75 + v0<<5
+									v12 = i32(0)
 									t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-									v15 = t76
+									v18 = t76
 									{
 										t77 := int64(load64(m.memory, uint32(v4+i32(88))))
-										v18 = t77
-										if v18 == 0 {
-											goto l39
-										}
-										v13 = i32(0)
-										t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-										v19 = t78
+										v19 = t77
 										if v19 == 0 {
 											goto l39
 										}
-										t79 := int32(load32(m.memory, uint32(v19+v15*i32(448)+v0<<2+i32(80))))
-										v13 = t79
+										v12 = i32(0)
+										t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v15 = t78
+										if v15 == 0 {
+											goto l39
+										}
+										t79 := int32(load32(m.memory, uint32(v15+v18*i32(704)+v0<<2+i32(80))))
+										v12 = t79
 									}
 								l39:
 									p80 := i32(60)
-									if v12 != 0 {
+									if v11 != 0 {
 										p80 = v10
 									}
-									v12 = p80
-									v10 = v14 + i32(64)
+									v10 = p80
+									v11 = v14 + i32(64)
 									{
 										{
 											t81 := int32(m.memory[uint32(v3+i32(29))])
 											t82 := v4
-											v19 = t81 & i32(31)
-											t83 := int64(load64(m.memory, uint32(t82+v19*i32(56)+i32(192))))
-											v20 = t83
-											if v20 == 0 {
+											v20 = t81 & i32(31)
+											t83 := int64(load64(m.memory, uint32(t82+v20*i32(56)+i32(192))))
+											v21 = t83
+											if v21 == 0 {
 												goto l40
 											}
 											t84 := int32(load32(m.memory, uint64(uint32(v4))+24))
-											v14 = t84
-											if i32_shr_u(v14, v0)&i32(1) == 0 {
+											v15 = t84
+											if i32_shr_u(v15, v0)&i32(1) == 0 {
 												goto l40
 											}
-											v21 = int64(uint32(v12))
-											t85 := int64(load64(m.memory, uint32(v10)))
-											t86 := int64(load64(m.memory, uint32(v4+v19*i32(56)+i32(176))))
-											t87 := v21 - int64(uint32(v13)) + t85
-											v22 = t86
-											t88 := int64(load64(m.memory, uint32(v4)))
-											t89 := v22
-											v23 = t88
-											t90 := int64(load64(m.memory, uint64(uint32(v4))+8))
-											t91 := v23
-											v24 = t90 - v18
-											p92 := i64(0)
+											t85 := int64(load64(m.memory, uint32(v4+v20*i32(56)+i32(176))))
+											v22 = t85
+											t86 := int64(load64(m.memory, uint32(v4)))
+											t87 := v22
+											v23 = t86
+											t88 := int64(load64(m.memory, uint64(uint32(v4))+8))
+											t89 := v23
+											v24 = t88 - v19
+											p90 := i64(0)
 											if uint64(v23) > uint64(v24) {
-												p92 = int64(uint64((t91-v24)*v20) >> 16)
+												p90 = int64(uint64((t89-v24)*v21) >> 16)
 											}
-											v23 = p92
-											p93 := v23
+											v23 = p90
+											p91 := v23
 											if uint64(v23) > uint64(v22) {
-												p93 = t89
+												p91 = t87
 											}
-											p94 := v23
+											p92 := v23
 											if v22 != i64(0) {
-												p94 = p93
+												p92 = p91
 											}
-											if uint64(t87) <= uint64(p94) {
+											t93 := int32(load32(m.memory, uint32(v11)))
+											if uint64(p92) >= uint64(uint32(v10-v12+t93)) {
 												goto l40
 											}
-											t95 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-											v25 = t95
-											if v25 == 0 {
+											t94 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+											v14 = t94
+											if v14 == 0 {
 												goto l41
 											}
-											t96 := v4 + i32(88)
-											v18 = v18 + v21
-											store64(m.memory, uint32(t96), uint64(v18))
-											t97 := v25 + v15*i32(448) + v0<<2 + i32(80)
-											v13 = v13 + v12
-											store32(m.memory, uint32(t97), uint32(v13))
+											t95 := v4 + i32(88)
+											v19 = v19 + int64(uint32(v10))
+											store64(m.memory, uint32(t95), uint64(v19))
+											t96 := v14 + v18*i32(704) + v0<<2 + i32(80)
+											v12 = v12 + v10
+											store32(m.memory, uint32(t96), uint32(v12))
 										}
 									l40:
-										t98 := int64(load64(m.memory, uint32(v10)))
-										t99 := v10
-										v23 = int64(uint32(v12))
-										v22 = t98 + v23
-										store64(m.memory, uint32(t99), uint64(v22))
+										t97 := int32(load32(m.memory, uint32(v11)))
+										t98 := v11
+										v14 = t97 + v10
+										store32(m.memory, uint32(t98), uint32(v14))
 										{
-											t100 := v22
-											v10 = v3 + v0<<6 + i32(112)
-											t101 := int64(load32(m.memory, uint32(v10)))
-											if uint64(t100) <= uint64(t101) {
+											t99 := v14
+											v11 = v3 + v0<<5 + i32(68)
+											t100 := int32(load32(m.memory, uint32(v11)))
+											if uint32(t99) <= uint32(t100) {
 												goto l42
 											}
-											store32(m.memory, uint32(v10), uint32(v22))
+											store32(m.memory, uint32(v11), uint32(v14))
 										}
 									l42:
-										t102 := int64(load64(m.memory, uint64(uint32(v4))+8))
-										t103 := v4
-										v23 = t102 + v23
-										store64(m.memory, uint64(uint32(t103))+8, uint64(v23))
-										t104 := int32(load32(m.memory, uint64(uint32(v4))+24))
-										v14 = t104
-										if i32_shr_u(v14, v0)&i32(1) == 0 {
+										t101 := int64(load64(m.memory, uint64(uint32(v4))+8))
+										t102 := v4
+										v22 = t101 + int64(uint32(v10))
+										store64(m.memory, uint64(uint32(t102))+8, uint64(v22))
+										t103 := int32(load32(m.memory, uint64(uint32(v4))+24))
+										v15 = t103
+										if i32_shr_u(v15, v0)&i32(1) == 0 {
 											goto l41
 										}
-										t105 := int32(m.memory[uint32(v3+v0<<6+i32(124))])
-										if t105 != 0 {
+										t104 := int32(m.memory[uint32(v3+v0<<5+i32(93))])
+										if t104 != 0 {
 											goto l41
 										}
-										if v13 != 0 {
+										if v12 != 0 {
 											goto l43
 										}
+										v23 = int64(uint32(v14))
 										{
 											{
-												if v20 != i64(0) {
+												if v21 != i64(0) {
 													goto l44
 												}
-												t106 := int64(load64(m.memory, uint32(v4+v19*i32(56)+i32(176))))
-												v23 = t106
+												t105 := int64(load64(m.memory, uint32(v4+v20*i32(56)+i32(176))))
+												v19 = t105
 												goto l45
 											}
 										l44:
-											t107 := int64(load64(m.memory, uint32(v4+v19*i32(56)+i32(176))))
-											v24 = t107
-											t108 := int64(load64(m.memory, uint32(v4)))
-											t109 := v24
-											v21 = t108
-											t110 := v21
-											v23 = v23 - v18
-											p111 := i64(0)
-											if uint64(v21) > uint64(v23) {
-												p111 = int64(uint64((t110-v23)*v20) >> 16)
+											t106 := int64(load64(m.memory, uint32(v4+v20*i32(56)+i32(176))))
+											v24 = t106
+											t107 := int64(load64(m.memory, uint32(v4)))
+											t108 := v24
+											v25 = t107
+											t109 := v25
+											v19 = v22 - v19
+											p110 := i64(0)
+											if uint64(v25) > uint64(v19) {
+												p110 = int64(uint64((t109-v19)*v21) >> 16)
 											}
-											v23 = p111
-											p112 := v23
-											if uint64(v23) > uint64(v24) {
-												p112 = t109
+											v19 = p110
+											p111 := v19
+											if uint64(v19) > uint64(v24) {
+												p111 = t108
 											}
-											p113 := v23
+											p112 := v19
 											if v24 != i64(0) {
-												p113 = p112
+												p112 = p111
 											}
-											v23 = p113
+											v19 = p112
 										}
 									l45:
-										if uint64(v22) < uint64(v23) {
+										if uint64(v19) > uint64(v23) {
 											goto l41
 										}
 									l43:
-										t114 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t114|i32(1)))
+										t113 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t113|i32(1)))
 									}
 								l41:
 									{
-										t115 := int32(load32(m.memory, uint64(uint32(v4))+48))
-										if t115 == 0 {
+										t114 := int32(load32(m.memory, uint64(uint32(v4))+48))
+										if t114 == 0 {
 											goto l46
 										}
 										if v5 == 0 {
 											goto l46
 										}
-										if i32_shr_u(v14, v0)&i32(1) == 0 {
+										if i32_shr_u(v15, v0)&i32(1) == 0 {
 											goto l46
 										}
-										t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-										v5 = t116
+										t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v5 = t115
 										if v5 == 0 {
 											goto l46
 										}
-										v10 = int32(uint32(v17) >> 24)
-										t117 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
-										t118 := int32(uint32(v17)>>16) & i32(255)
-										v13 = t117
-										v10 = t118 ^ v13
-										t119 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
-										t120 := int32(uint32(v17)>>8) & i32(255)
-										v14 = t119
-										v10 = t120 ^ (v14 ^ int32(uint32(v13)>>8))
-										t121 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
-										t122 := v17 & i32(255)
-										v13 = t121
-										v10 = t122 ^ (v13^int32(uint32(v14)>>8))&i32(0xffff)
-										t123 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
-										t124 := int32(uint32((v13^v6)&i32(0xff00)) >> 8)
-										v13 = t123
-										v10 = t124 ^ v13
-										t125 := int32(load16(m.memory, uint32(v10&i32(255)<<1+i32(1024))))
-										t126 := int32(uint32(v13)>>8) ^ v6&i32(255)
-										v10 = t125
-										v6 = t126 ^ v10
-										t127 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
-										t128 := int32(uint32(v2) >> 24)
-										v13 = t127
-										v6 = t128 ^ (v13 ^ int32(uint32(v10)>>8))
-										t129 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
-										t130 := int32(uint32(v2)>>16) & i32(255)
-										v10 = t129
-										v6 = t130 ^ (v10 ^ int32(uint32(v13)>>8))
-										t131 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
-										t132 := int32(uint32(v2)>>8) & i32(255)
-										v13 = t131
-										v6 = t132 ^ (v13 ^ int32(uint32(v10)>>8))
-										t133 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
-										t134 := v2 & i32(255)
-										v6 = t133
-										v2 = t134 ^ (v6^int32(uint32(v13)>>8))&i32(0xffff)
-										t135 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
-										t136 := int32(uint32((v6^v7)&i32(0xff00)) >> 8)
-										v6 = t135
-										v2 = t136 ^ v6
-										t137 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
-										t138 := int32(uint32(v6)>>8) ^ v7&i32(255)
-										v7 = t137
-										v2 = t138 ^ v7
-										t139 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
-										v6 = t139
+										v11 = int32(uint32(v17) >> 24)
+										t116 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t117 := int32(uint32(v17)>>16) & i32(255)
+										v12 = t116
+										v11 = t117 ^ v12
+										t118 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t119 := int32(uint32(v17)>>8) & i32(255)
+										v14 = t118
+										v11 = t119 ^ (v14 ^ int32(uint32(v12)>>8))
+										t120 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t121 := v17 & i32(255)
+										v12 = t120
+										v11 = t121 ^ (v12^int32(uint32(v14)>>8))&i32(0xffff)
+										t122 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t123 := int32(uint32((v12^v6)&i32(0xff00)) >> 8)
+										v12 = t122
+										v11 = t123 ^ v12
+										t124 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t125 := int32(uint32(v12)>>8) ^ v6&i32(255)
+										v11 = t124
+										v6 = t125 ^ v11
+										t126 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t127 := int32(uint32(v2) >> 24)
+										v12 = t126
+										v6 = t127 ^ (v12 ^ int32(uint32(v11)>>8))
+										t128 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t129 := int32(uint32(v2)>>16) & i32(255)
+										v11 = t128
+										v6 = t129 ^ (v11 ^ int32(uint32(v12)>>8))
+										t130 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t131 := int32(uint32(v2)>>8) & i32(255)
+										v12 = t130
+										v6 = t131 ^ (v12 ^ int32(uint32(v11)>>8))
+										t132 := int32(load16(m.memory, uint32(v6&i32(255)<<1+i32(1024))))
+										t133 := v2 & i32(255)
+										v6 = t132
+										v2 = t133 ^ (v6^int32(uint32(v12)>>8))&i32(0xffff)
+										t134 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										t135 := int32(uint32((v6^v7)&i32(0xff00)) >> 8)
+										v6 = t134
+										v2 = t135 ^ v6
+										t136 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										t137 := int32(uint32(v6)>>8) ^ v7&i32(255)
+										v7 = t136
+										v2 = t137 ^ v7
+										t138 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										v6 = t138
 										v2 = v6 ^ int32(uint32(v7)>>8) ^ v8
-										t140 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-										v10 = t140
-										t141 := int32(load32(m.memory, uint32(v3)))
-										t142 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
-										t143 := v10
-										v6 = t141<<16 | (t142 ^ int32(uint32(v6)>>8))
-										t144 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-										t145 := t143 + v6*i32(48)
-										v14 = t144
-										p146 := i32(0)
+										t139 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+										v11 = t139
+										t140 := int32(load32(m.memory, uint32(v3)))
+										t141 := int32(load16(m.memory, uint32(v2&i32(255)<<1+i32(1024))))
+										t142 := v11
+										v6 = t140<<16 | (t141 ^ int32(uint32(v6)>>8))
+										t143 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+										t144 := t142 + v6*i32(48)
+										v14 = t143
+										p145 := i32(0)
 										if uint32(v14) > uint32(v6) {
-											p146 = t145
+											p145 = t144
 										}
-										v2 = p146
+										v2 = p145
 										if v2 == 0 {
 											goto l46
 										}
-										t147 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
-										t148 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-										t149 := v5
-										v7 = t148
-										t150 := int32(load32(m.memory, uint64(uint32(t149+v7*i32(448)))+180))
-										t151 := int32(load32(m.memory, uint64(uint32(v3))+4))
-										v8 = t150 + (v9 - t151)
-										t152 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
-										p153 := i32(0)
-										if uint32(t152) > uint32(v8) {
-											p153 = t147 + v8<<3
+										t146 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+										t147 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+										t148 := v5
+										v7 = t147
+										t149 := int32(load32(m.memory, uint64(uint32(t148+v7*i32(704)))+180))
+										t150 := int32(load32(m.memory, uint64(uint32(v3))+4))
+										v8 = t149 + (v9 - t150)
+										t151 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+										p152 := i32(0)
+										if uint32(t151) > uint32(v8) {
+											p152 = t146 + v8<<3
 										}
-										v8 = p153
+										v8 = p152
 										if v8 == 0 {
 											goto l46
 										}
-										v17 = v11 + v9*i32(576)
-										v15 = v17 + v0<<6
-										v19 = v15 + i32(125)
-										t154 := int32(m.memory[uint32(v19)])
-										v13 = t154
-										t155 := int64(load64(m.memory, uint32(v15+i32(72))))
-										v20 = t155
-										t156 := v4
-										v25 = v17 + i32(29)
-										t157 := int32(m.memory[uint32(v25)])
-										t158 := int64(load64(m.memory, uint32(t156+t157&i32(31)*i32(56)+i32(200))))
-										v24 = t158
+										v17 = v13 + v9*i32(320)
+										v15 = v17 + v0<<5
+										v18 = v15 + i32(92)
+										t153 := int32(m.memory[uint32(v18)])
+										v12 = t153
+										t154 := int64(load32(m.memory, uint32(v15+i32(88))))
+										v23 = t154
+										t155 := v4
+										v20 = v17 + i32(29)
+										t156 := int32(m.memory[uint32(v20)])
+										t157 := int64(load64(m.memory, uint32(t155+t156&i32(31)*i32(56)+i32(200))))
+										v24 = t157
 										v17 = i32(0)
 										{
-											t159 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-											v22 = t159
-											t160 := v22
-											v15 = v5 + v7*i32(448)
-											t161 := int64(load64(m.memory, uint64(uint32(v15))+160))
-											v23 = t161
-											v21 = t160 - v23
-											t162 := int64(load64(m.memory, uint64(uint32(v4))+64))
-											t163 := v21
-											v18 = t162
-											if uint64(t163) < uint64(v18) {
+											t158 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+											v19 = t158
+											t159 := v19
+											v15 = v5 + v7*i32(704)
+											t160 := int64(load64(m.memory, uint64(uint32(v15))+160))
+											v21 = t160
+											v25 = t159 - v21
+											t161 := int64(load64(m.memory, uint64(uint32(v4))+64))
+											t162 := v25
+											v22 = t161
+											if uint64(t162) < uint64(v22) {
 												goto l47
 											}
 											v15 = v15 + i32(160)
 											{
-												if uint64(v21-v18) >= uint64(v18) {
+												if uint64(v25-v22) >= uint64(v22) {
 													goto l48
 												}
-												t164 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(448)))+172))
-												v17 = t164
+												t163 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(704)))+172))
+												v17 = t163
 											}
 										l48:
-											store64(m.memory, uint32(v15), uint64(v22))
-											v15 = v5 + v7*i32(448)
+											store64(m.memory, uint32(v15), uint64(v19))
+											v15 = v5 + v7*i32(704)
 											store32(m.memory, uint64(uint32(v15))+172, uint32(i32(0)))
 											store32(m.memory, uint64(uint32(v15))+176, uint32(v17))
-											v23 = v22
+											v21 = v19
 										}
 									l47:
 										{
-											t165 := int64(load64(m.memory, uint32(v8)))
-											if uint64(t165) > uint64(v23) {
+											t164 := int64(load64(m.memory, uint32(v8)))
+											if uint64(t164) > uint64(v21) {
 												goto l49
 											}
-											v17 = v5 + v7*i32(448)
-											t166 := int32(load32(m.memory, uint64(uint32(v17))+172))
-											store32(m.memory, uint64(uint32(v17))+172, uint32(t166+i32(1)))
+											v17 = v5 + v7*i32(704)
+											t165 := int32(load32(m.memory, uint64(uint32(v17))+172))
+											store32(m.memory, uint64(uint32(v17))+172, uint32(t165+i32(1)))
 										}
 									l49:
-										store64(m.memory, uint32(v8), uint64(v22+i64(1)))
-										t167 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-										t168 := v2
-										v22 = t167
-										store64(m.memory, uint32(t168), uint64(v22))
+										store64(m.memory, uint32(v8), uint64(v19+i64(1)))
+										t166 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+										t167 := v2
+										v19 = t166
+										store64(m.memory, uint32(t167), uint64(v19))
 										store32(m.memory, uint64(uint32(v2))+24, uint32(v7))
-										t169 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
-										store32(m.memory, uint64(uint32(v2))+40, uint32(t169))
-										t170 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
-										store16(m.memory, uint32(v2+i32(44)), uint16(t170))
+										t168 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
+										store32(m.memory, uint64(uint32(v2))+40, uint32(t168))
+										t169 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
+										store16(m.memory, uint32(v2+i32(44)), uint16(t169))
 										{
 											{
-												t171 := int32(load32(m.memory, uint64(uint32(v2))+20))
-												v17 = t171
+												t170 := int32(load32(m.memory, uint64(uint32(v2))+20))
+												v17 = t170
 												if v17 == 0 {
 													goto l50
 												}
@@ -2084,17 +2093,17 @@ func (m *Module) Xenter(v0 int32) {
 												goto l51
 											}
 										l50:
-											v8 = v5 + v9*i32(448)
+											v8 = v5 + v9*i32(704)
 											v15 = v8 + i32(196)
 											{
-												t172 := int32(load32(m.memory, uint64(uint32(v8))+196))
-												v8 = t172
+												t171 := int32(load32(m.memory, uint64(uint32(v8))+196))
+												v8 = t171
 												if v8 == 0 {
 													goto l52
 												}
-												t173 := v14
+												t172 := v14
 												v26 = v8 + i32(-1)
-												if uint32(t173) > uint32(v26) {
+												if uint32(t172) > uint32(v26) {
 													goto l53
 												}
 											}
@@ -2107,311 +2116,310 @@ func (m *Module) Xenter(v0 int32) {
 											store32(m.memory, uint64(uint32(v2))+36, uint32(i32(0)))
 											store32(m.memory, uint64(uint32(v2))+28, uint32(v9))
 											store32(m.memory, uint64(uint32(v2))+32, uint32(v8))
-											if v10 == 0 {
+											if v11 == 0 {
 												goto l54
 											}
-											store32(m.memory, uint64(uint32(v10+v26*i32(48)))+36, uint32(v6+i32(1)))
+											store32(m.memory, uint64(uint32(v11+v26*i32(48)))+36, uint32(v6+i32(1)))
 										l54:
-											t174 := v15
+											t173 := v15
 											v8 = v6 + i32(1)
-											store32(m.memory, uint32(t174), uint32(v8))
-											v14 = v5 + v9*i32(448)
-											t175 := int32(load32(m.memory, uint64(uint32(v14))+192))
-											store32(m.memory, uint64(uint32(v14))+192, uint32(t175+i32(1)))
+											store32(m.memory, uint32(t173), uint32(v8))
+											v14 = v5 + v9*i32(704)
+											t174 := int32(load32(m.memory, uint64(uint32(v14))+192))
+											store32(m.memory, uint64(uint32(v14))+192, uint32(t174+i32(1)))
 										}
 									l51:
 										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
 										store32(m.memory, uint64(uint32(v2))+20, uint32(v17+i32(1)))
-										if v10 == 0 {
+										if v11 == 0 {
 											goto l46
 										}
 										{
 											{
-												var p176 int32
-												if uint64(v20) >= uint64(v24) {
-													p176 = 1
+												var p175 int32
+												if uint64(v24) <= uint64(v23) {
+													p175 = 1
 												}
-												p177 := v13
-												if v13 == i32(2) {
-													p177 = p176 << 1
+												p176 := v12
+												if v12 == i32(2) {
+													p176 = p175 << 1
 												}
-												if p177 == i32(2) {
+												if p176 == i32(2) {
 													goto l55
 												}
 												{
-													v2 = v5 + v7*i32(448)
-													t178 := int32(load32(m.memory, uint64(uint32(v2))+144))
-													if t178 == v9 {
+													v2 = v5 + v7*i32(704)
+													t177 := int32(load32(m.memory, uint64(uint32(v2))+144))
+													if t177 == v9 {
 														goto l56
 													}
 													store32(m.memory, uint32(v2+i32(144)), uint32(v9))
-													t179 := int64(load64(m.memory, uint64(uint32(v2))+128))
-													store64(m.memory, uint64(uint32(v2))+136, uint64(t179))
+													t178 := int64(load64(m.memory, uint64(uint32(v2))+128))
+													store64(m.memory, uint64(uint32(v2))+136, uint64(t178))
 												}
 											l56:
-												store64(m.memory, uint64(uint32(v2))+128, uint64(v22))
+												store64(m.memory, uint64(uint32(v2))+128, uint64(v19))
 												{
-													t180 := int32(load32(m.memory, uint32(v2+i32(172))))
-													v7 = t180
-													t181 := int32(load32(m.memory, uint32(v2+i32(176))))
-													t182 := v7
-													v2 = t181
-													p183 := v2
+													t179 := int32(load32(m.memory, uint32(v2+i32(172))))
+													v7 = t179
+													t180 := int32(load32(m.memory, uint32(v2+i32(176))))
+													t181 := v7
+													v2 = t180
+													p182 := v2
 													if uint32(v7) > uint32(v2) {
-														p183 = t182
+														p182 = t181
 													}
-													v2 = p183
-													t184 := v2
-													v6 = v5 + v9*i32(448)
-													t185 := int32(load32(m.memory, uint64(uint32(v6))+168))
-													v7 = t185
-													if uint32(t184) >= uint32(v7) {
+													v2 = p182
+													t183 := v2
+													v6 = v5 + v9*i32(704)
+													t184 := int32(load32(m.memory, uint64(uint32(v6))+168))
+													v7 = t184
+													if uint32(t183) >= uint32(v7) {
 														goto l57
 													}
-													t186 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(448)))+152))
-													t187 := int64(load64(m.memory, uint64(uint32(v4))+64))
-													if uint64(v22-t186) < uint64(t187) {
+													t185 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(704)))+152))
+													t186 := int64(load64(m.memory, uint64(uint32(v4))+64))
+													if uint64(v19-t185) < uint64(t186) {
 														goto l58
 													}
 												}
 											l57:
 												store32(m.memory, uint32(v6+i32(168)), uint32(v2))
-												store64(m.memory, uint64(uint32(v5+v9*i32(448)))+152, uint64(v22))
+												store64(m.memory, uint64(uint32(v5+v9*i32(704)))+152, uint64(v19))
 												v7 = v2
 											l58:
-												v18 = v20 + int64(uint32(v12))
+												v22 = v23 + int64(uint32(v10))
 												{
-													t188 := int64(load64(m.memory, uint64(uint32(v4))+56))
-													v23 = t188
-													if v23 != i64(0) {
+													t187 := int64(load64(m.memory, uint64(uint32(v4))+56))
+													v21 = t187
+													if v21 != i64(0) {
 														goto l59
 													}
-													p189 := i32(1)
+													p188 := i32(1)
 													if v7 != 0 {
-														p189 = v7
+														p188 = v7
 													}
-													v20 = int64(uint32(p189))
-													t190 := int32(m.memory[uint32(v25)])
-													v2 = v4 + t190&i32(31)*i32(56) + i32(200)
+													v23 = int64(uint32(p188))
+													t189 := int32(m.memory[uint32(v20)])
+													v2 = v4 + t189&i32(31)*i32(56) + i32(200)
 													{
 														{
-															t191 := int32(m.memory[uint32(v3+i32(29))])
-															t192 := v4
-															v3 = t191 & i32(31)
-															t193 := int64(load64(m.memory, uint32(t192+v3*i32(56)+i32(192))))
-															v21 = t193
-															if v21 != i64(0) {
+															t190 := int32(m.memory[uint32(v3+i32(29))])
+															t191 := v4
+															v3 = t190 & i32(31)
+															t192 := int64(load64(m.memory, uint32(t191+v3*i32(56)+i32(192))))
+															v25 = t192
+															if v25 != i64(0) {
 																goto l60
 															}
-															t194 := int64(load64(m.memory, uint32(v4+v3*i32(56)+i32(176))))
-															v21 = t194
+															t193 := int64(load64(m.memory, uint32(v4+v3*i32(56)+i32(176))))
+															v25 = t193
 															goto l61
 														}
 													l60:
-														t195 := int64(load64(m.memory, uint32(v4+v3*i32(56)+i32(176))))
-														v23 = t195
-														t196 := int64(load64(m.memory, uint32(v4)))
-														t197 := v23
-														v27 = t196
-														t198 := int64(load64(m.memory, uint64(uint32(v4))+8))
-														t199 := int64(load64(m.memory, uint32(v4+i32(88))))
-														t200 := v27
-														v28 = t198 - t199
-														p201 := i64(0)
+														t194 := int64(load64(m.memory, uint32(v4+v3*i32(56)+i32(176))))
+														v21 = t194
+														t195 := int64(load64(m.memory, uint32(v4)))
+														t196 := v21
+														v27 = t195
+														t197 := int64(load64(m.memory, uint64(uint32(v4))+8))
+														t198 := int64(load64(m.memory, uint32(v4+i32(88))))
+														t199 := v27
+														v28 = t197 - t198
+														p200 := i64(0)
 														if uint64(v27) > uint64(v28) {
-															p201 = int64(uint64((t200-v28)*v21) >> 16)
+															p200 = int64(uint64((t199-v28)*v25) >> 16)
 														}
-														v21 = p201
-														p202 := v21
-														if uint64(v21) > uint64(v23) {
-															p202 = t197
+														v25 = p200
+														p201 := v25
+														if uint64(v25) > uint64(v21) {
+															p201 = t196
 														}
-														p203 := v21
-														if v23 != i64(0) {
-															p203 = p202
+														p202 := v25
+														if v21 != i64(0) {
+															p202 = p201
 														}
-														v21 = p203
+														v25 = p202
 													}
 												l61:
-													t204 := int64(load64(m.memory, uint32(v2)))
-													v23 = t204
-													t205 := int64(uint64(v21) / uint64(v20))
-													v21 = t205
-													t206 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(448)))+184))
-													t207 := v21
-													v20 = t206 * (v20 + i64(-1))
-													if uint64(t207) <= uint64(v20) {
+													t203 := int64(load64(m.memory, uint32(v2)))
+													v21 = t203
+													t204 := int64(uint64(v25) / uint64(v23))
+													v25 = t204
+													t205 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(704)))+184))
+													t206 := v25
+													v23 = t205 * (v23 + i64(-1))
+													if uint64(t206) <= uint64(v23) {
 														goto l59
 													}
-													t208 := v23
-													v20 = v21 - v20
-													p209 := v20
-													if uint64(v20) < uint64(v23) {
-														p209 = t208
+													t207 := v21
+													v23 = v25 - v23
+													p208 := v23
+													if uint64(v23) < uint64(v21) {
+														p208 = t207
 													}
-													v23 = p209
+													v21 = p208
 												}
 											l59:
 												{
-													if uint64(v18) < uint64(v23) {
-														var p213 int32
-														if uint64(v18) >= uint64(v24) {
-															p213 = 1
+													if uint64(v22) < uint64(v21) {
+														var p212 int32
+														if uint64(v22) >= uint64(v24) {
+															p212 = 1
 														}
-														v3 = p213
+														v3 = p212
 														goto l63
 													}
 													v3 = i32(2)
-													t210 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t210|i32(2)))
-													v2 = v5 + v9*i32(448)
-													t211 := int32(load32(m.memory, uint64(uint32(v2))+196))
-													store32(m.memory, uint64(uint32(v2))+200, uint32(t211))
-													store64(m.memory, uint32(v2+v0<<3+i32(232)), uint64(v22))
-													t212 := int64(load64(m.memory, uint64(uint32(v2))+208))
-													store64(m.memory, uint64(uint32(v2))+208, uint64(t212+i64(1)))
+													t209 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t209|i32(2)))
+													v2 = v5 + v9*i32(704)
+													t210 := int32(load32(m.memory, uint64(uint32(v2))+196))
+													store32(m.memory, uint64(uint32(v2))+200, uint32(t210))
+													store64(m.memory, uint32(v2+v0<<3+i32(232)), uint64(v19))
+													t211 := int64(load64(m.memory, uint64(uint32(v2))+208))
+													store64(m.memory, uint64(uint32(v2))+208, uint64(t211+i64(1)))
 													goto l63
 												}
 											}
 										l55:
-											v3 = v5 + v7*i32(448)
-											t214 := int64(load64(m.memory, uint64(uint32(v3))+128))
-											v23 = t214
+											v3 = v5 + v7*i32(704)
+											t213 := int64(load64(m.memory, uint64(uint32(v3))+128))
+											v21 = t213
 											{
-												t215 := int32(load32(m.memory, uint64(uint32(v3))+144))
-												if t215 != v9 {
+												t214 := int32(load32(m.memory, uint64(uint32(v3))+144))
+												if t214 != v9 {
 													goto l64
 												}
 												{
-													t216 := int32(load32(m.memory, uint64(uint32(v4))+84))
-													switch t216 {
+													t215 := int32(load32(m.memory, uint64(uint32(v4))+84))
+													switch t215 {
 													default:
 														goto l64
 													case 0:
-														t217 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(448)))+148))
-														if t217 == 0 {
+														t216 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(704)))+148))
+														if t216 == 0 {
 															goto l64
 														}
 														fallthrough
 													case 2:
-														t218 := int64(load64(m.memory, uint64(uint32(v5+v7*i32(448)))+136))
-														v23 = t218
+														t217 := int64(load64(m.memory, uint64(uint32(v5+v7*i32(704)))+136))
+														v21 = t217
 													}
 												}
 											}
 										l64:
 											v3 = i32(2)
-											if v23 == 0 {
+											if v21 == 0 {
 												goto l63
 											}
 											{
-												t219 := int32(load32(m.memory, uint64(uint32(v4))+80))
-												p220 := i32(1608)
-												if t219 != 0 {
-													p220 = v5 + v9*i32(448) + v0<<3 + i32(232)
+												t218 := int32(load32(m.memory, uint64(uint32(v4))+80))
+												p219 := i32(1608)
+												if t218 != 0 {
+													p219 = v5 + v9*i32(704) + v0<<3 + i32(232)
 												}
-												t221 := int64(load64(m.memory, uint32(p220)))
-												v18 = t221
-												if uint64(v18) <= uint64(v23) {
+												t220 := int64(load64(m.memory, uint32(p219)))
+												v22 = t220
+												if uint64(v22) <= uint64(v21) {
 													goto l67
 												}
-												t222 := int64(load64(m.memory, uint64(uint32(v4))+64))
-												if uint64(v18-v23) >= uint64(t222) {
+												t221 := int64(load64(m.memory, uint64(uint32(v4))+64))
+												if uint64(v22-v21) >= uint64(t221) {
 													goto l63
 												}
 											}
 										l67:
 											{
-												t223 := int64(load64(m.memory, uint64(uint32(v10+v6*i32(48)))+8))
-												v23 = t223
-												if v23 == 0 {
+												t222 := int64(load64(m.memory, uint64(uint32(v11+v6*i32(48)))+8))
+												v21 = t222
+												if v21 == 0 {
 													goto l68
 												}
-												t224 := int64(load64(m.memory, uint64(uint32(v4))+72))
-												if uint64(v22-v23) >= uint64(t224) {
+												t223 := int64(load64(m.memory, uint64(uint32(v4))+72))
+												if uint64(v19-v21) >= uint64(t223) {
 													goto l68
 												}
-												t225 := int32(load32(m.memory, uint64(uint32(v5+v9*i32(448)))+192))
-												t226 := int32(load32(m.memory, uint64(uint32(v10+v6*i32(48)))+16))
-												if uint32(t225<<3) <= uint32(t226*i32(9)) {
+												t224 := int32(load32(m.memory, uint64(uint32(v5+v9*i32(704)))+192))
+												t225 := int32(load32(m.memory, uint64(uint32(v11+v6*i32(48)))+16))
+												if uint32(t224<<3) <= uint32(t225*i32(9)) {
 													goto l63
 												}
 											}
 										l68:
 											store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v8+i32(-1)))
-											t227 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t227|i32(4)))
+											t226 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t226|i32(4)))
 										}
 									l63:
-										m.memory[uint32(v19)] = byte(v3)
+										m.memory[uint32(v18)] = byte(v3)
 									}
 								l46:
 									{
-										t228 := int32(load32(m.memory, uint64(uint32(v4))+120))
-										if t228 == 0 {
+										t227 := int32(load32(m.memory, uint64(uint32(v4))+120))
+										if t227 == 0 {
 											goto l69
 										}
-										t229 := int32(load32(m.memory, uint64(uint32(v4))+36))
-										if i32_shr_u(t229, v0)&i32(1) == 0 {
+										t228 := int32(load32(m.memory, uint64(uint32(v4))+36))
+										if i32_shr_u(t228, v0)&i32(1) == 0 {
 											goto l69
 										}
 										v3 = v16 & i32(3)
 										if v3 == 0 {
 											goto l69
 										}
-										v2 = v11 + v9*i32(576)
-										v5 = v2 + v0<<6
-										t230 := int32(m.memory[uint32(v5+i32(125))])
-										if t230 == i32(2) {
+										v2 = v13 + v9*i32(320)
+										v5 = v2 + v0<<5
+										t229 := int32(m.memory[uint32(v5+i32(92))])
+										if t229 == i32(2) {
 											goto l69
 										}
-										t231 := int64(load64(m.memory, uint32(v5+i32(72))))
-										v22 = t231 + int64(uint32(v12))
-										t232 := int32(m.memory[uint32(v2+i32(29))])
-										v2 = t232 & i32(31)
+										t230 := int32(load32(m.memory, uint32(v5+i32(88))))
+										v19 = int64(uint32(t230 + v10))
+										t231 := int32(m.memory[uint32(v2+i32(29))])
+										v2 = t231 & i32(31)
 										{
 											{
-												t233 := int32(load32(m.memory, uint64(uint32(v4))+32))
-												if t233 != i32(2) {
+												t232 := int32(load32(m.memory, uint64(uint32(v4))+32))
+												if t232 != i32(2) {
 													goto l70
 												}
-												t234 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(168))))
-												var p235 int32
-												if uint64(t234) < uint64(v22) {
-													p235 = 1
+												t233 := int64(load64(m.memory, uint32(v4+v2*i32(56)+i32(168))))
+												var p234 int32
+												if uint64(t233) < uint64(v19) {
+													p234 = 1
 												}
-												v2 = p235
+												v2 = p234
 												goto l71
 											}
 										l70:
-											t236 := v22
 											v2 = v4 + v2*i32(56)
-											t237 := int64(load64(m.memory, uint32(v2+i32(160))))
-											v23 = t237
-											if uint64(t236) <= uint64(v23) {
+											t235 := int64(load64(m.memory, uint32(v2+i32(160))))
+											v21 = t235
+											if uint64(v21) >= uint64(v19) {
 												goto l69
 											}
-											t238 := int64(load64(m.memory, uint32(v2+i32(168))))
-											v18 = t238
-											if uint64(v18) < uint64(v22) {
+											t236 := int64(load64(m.memory, uint32(v2+i32(168))))
+											v22 = t236
+											if uint64(v22) < uint64(v19) {
 												goto l72
 											}
-											v2 = v11 + v9*i32(576)
-											t239 := int64(load64(m.memory, uint64(uint32(v2))+56))
-											t240 := v2
-											v20 = t239
-											store64(m.memory, uint64(uint32(t240))+56, uint64(v20+i64(1)))
-											t241 := int64(load64(m.memory, uint64(uint32(v4))+40))
-											t242 := int64(uint64(t241*(v22-v23)) / uint64(v18-v23))
-											t243 := int64(load64(m.memory, uint32(v4+i32(96))))
-											v22 = int64(uint32(v9))<<40 + v20*i64(-0x61c8864680b583eb) + t243 + i64(-0x61c8864680b583eb)
-											v22 = (int64(uint64(v22)>>30) ^ v22) * i64(-4658895280553007687)
-											v22 = (int64(uint64(v22)>>27) ^ v22) * i64(-0x6b2fb644ecceee15)
-											var p244 int32
-											if uint64(t242) > uint64(int64(uint64(v22)>>63)^int64(uint64(v22)>>32)) {
-												p244 = 1
+											v2 = v13 + v9*i32(320)
+											t237 := int64(load64(m.memory, uint64(uint32(v2))+56))
+											t238 := v2
+											v23 = t237
+											store64(m.memory, uint64(uint32(t238))+56, uint64(v23+i64(1)))
+											t239 := int64(load64(m.memory, uint64(uint32(v4))+40))
+											t240 := int64(uint64(t239*(v19-v21)) / uint64(v22-v21))
+											t241 := int64(load64(m.memory, uint32(v4+i32(96))))
+											v19 = int64(uint32(v9))<<40 + v23*i64(-0x61c8864680b583eb) + t241 + i64(-0x61c8864680b583eb)
+											v19 = (int64(uint64(v19)>>30) ^ v19) * i64(-4658895280553007687)
+											v19 = (int64(uint64(v19)>>27) ^ v19) * i64(-0x6b2fb644ecceee15)
+											var p242 int32
+											if uint64(t240) > uint64(int64(uint64(v19)>>63)^int64(uint64(v19)>>32)) {
+												p242 = 1
 											}
-											v2 = p244
+											v2 = p242
 										}
 									l71:
 										if v2 == 0 {
@@ -2426,42 +2434,42 @@ func (m *Module) Xenter(v0 int32) {
 											goto l69
 										}
 									l73:
-										t245 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
-										v3 = t245
+										t243 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+										v3 = t243
 										v3 = v3<<8 | int32(uint32(v3)>>8)
 										v2 = v3 | i32(3)
 										m.memory[uint64(uint32(i32(0)))+1775] = byte(v2)
-										t246 := int32(m.memory[uint64(uint32(i32(0)))+1784])
-										t247 := int32(m.memory[uint64(uint32(i32(0)))+1785])
-										v3 = v2&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t246<<8 | t247 ^ i32(0xffff))
+										t244 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+										t245 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+										v3 = v2&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t244<<8 | t245 ^ i32(0xffff))
 										v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 										v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
 										store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
-										v3 = v11 + v9*i32(576)
-										t248 := int64(load64(m.memory, uint64(uint32(v3))+48))
-										store64(m.memory, uint64(uint32(v3))+48, uint64(t248+i64(1)))
+										v3 = v13 + v9*i32(320)
+										t246 := int64(load64(m.memory, uint64(uint32(v3))+48))
+										store64(m.memory, uint64(uint32(v3))+48, uint64(t246+i64(1)))
 									}
 								l69:
-									t249 := int32(m.memory[uint64(uint32(i32(0)))+1782])
-									v3 = t249
+									t247 := int32(m.memory[uint64(uint32(i32(0)))+1782])
+									v3 = t247
 									m.memory[uint64(uint32(i32(0)))+1782] = byte(v3 + i32(-1))
-									t250 := int32(m.memory[uint64(uint32(i32(0)))+1783])
-									v3 = v3<<8 | t250
-									t251 := int32(m.memory[uint64(uint32(i32(0)))+1784])
-									t252 := int32(m.memory[uint64(uint32(i32(0)))+1785])
-									v3 = (v3+i32(-256))&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t251<<8 | t252 ^ i32(0xffff))
+									t248 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+									v3 = v3<<8 | t248
+									t249 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+									t250 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+									v3 = (v3+i32(-256))&i32(0xffff) + (v3^i32(-1))&i32(0xffff) + (t249<<8 | t250 ^ i32(0xffff))
 									v3 = v3&i32(0xffff) + int32(uint32(v3)>>16)
 									v3 = int32(uint32(v3)>>16) + v3 ^ i32(-1)
 									store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v3<<8|int32(uint32(v3&i32(0xff00))>>8)))
-									v3 = v11 + v9*i32(576)
-									t253 := int32(load32(m.memory, uint64(uint32(v3))+22))
-									store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t253))
-									t254 := int32(load16(m.memory, uint32(v3+i32(26))))
-									store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t254))
-									t255 := int32(load32(m.memory, uint64(uint32(v3))+16))
-									v2 = t255
-									t256 := int32(load16(m.memory, uint32(v3+i32(20))))
-									v3 = t256
+									v3 = v13 + v9*i32(320)
+									t251 := int32(load32(m.memory, uint64(uint32(v3))+22))
+									store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t251))
+									t252 := int32(load16(m.memory, uint32(v3+i32(26))))
+									store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t252))
+									t253 := int32(load32(m.memory, uint64(uint32(v3))+16))
+									v2 = t253
+									t254 := int32(load16(m.memory, uint32(v3+i32(20))))
+									v3 = t254
 									store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
 									store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v9))
 									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v0))
@@ -2485,8 +2493,8 @@ func (m *Module) Xenter(v0 int32) {
 						if v5&i32(0xffff) != i32(34998) {
 							goto l80
 						}
-						t299 := m.fn11(v3)
-						if t299 == 0 {
+						t296 := m.fn11(v3)
+						if t296 == 0 {
 							goto l14
 						}
 						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
@@ -2495,8 +2503,8 @@ func (m *Module) Xenter(v0 int32) {
 				l80:
 					m.fn14(v4, v3, v0, i32(0))
 				l14:
-					t300 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-					v2 = t300
+					t297 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					v2 = t297
 				}
 			l20:
 				if v2 == i32(5) {
@@ -2507,35 +2515,33 @@ func (m *Module) Xenter(v0 int32) {
 				store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v2))
 				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
 			l38:
-				t301 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-				v3 = t301
+				t298 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+				v3 = t298
 				if v3 == 0 {
 					goto l0
 				}
-				t302 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-				v0 = t302
+				t299 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+				v0 = t299
 				if uint32(v0) > uint32(i32(4)) {
 					goto l0
 				}
-				t303 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-				v3 = v3 + t303*i32(448) + v0<<3 + i32(40)
-				t304 := int64(load64(m.memory, uint32(v3)))
-				store64(m.memory, uint32(v3), uint64(t304+i64(1)))
+				t300 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+				v3 = v3 + t300*i32(704) + v0<<3 + i32(40)
+				t301 := int64(load64(m.memory, uint32(v3)))
+				store64(m.memory, uint32(v3), uint64(t301+i64(1)))
 			}
 		}
 	}
 l0:
-	t305 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
-	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t305+i64(1)))
+	t302 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
+	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t302+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
 func (m *Module) fn7(v0, v1 int32) {
-	var v2, v3, v4, v5 int32
-	var v6 int64
-	var v7, v8, v9 int32
-	var v10, v11, v12, v13 int64
-	var v14, v15, v16, v17, v18, v19, v20, v21, v22 int32
+	var v2, v3, v4, v5, v6, v7, v8, v9 int32
+	var v10, v11, v12, v13, v14 int64
+	var v15, v16, v17, v18, v19, v20, v21, v22 int32
 	v2 = i32(0)
 	t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
 	v3 = t0
@@ -2561,18 +2567,18 @@ func (m *Module) fn7(v0, v1 int32) {
 					}
 					v2 = i32(0)
 					{
-						t5 := int64(load64(m.memory, uint32(v1+v0<<6+i32(64))))
-						v6 = t5
-						t6 := v6
-						v7 = v3 + v4*i32(448)
-						t7 := int32(load32(m.memory, uint64(uint32(v7))+296))
-						v8 = t7
-						if uint64(t6) >= uint64(uint32(v8)) {
+						v6 = v3 + v4*i32(704)
+						t5 := int32(load32(m.memory, uint64(uint32(v6))+296))
+						v7 = t5
+						t6 := int32(load32(m.memory, uint32(v1+v0<<5+i32(64))))
+						t7 := v7
+						v8 = t6
+						if uint32(t7) <= uint32(v8) {
 							goto l2
 						}
 						v9 = i32(2048)
-						t8 := int32(load32(m.memory, uint64(uint32(v7))+300))
-						v2 = i32_shr_u(v8-int32(v6), t8)
+						t8 := int32(load32(m.memory, uint64(uint32(v6))+300))
+						v2 = i32_shr_u(v7-v8, t8)
 						if uint32(v2) > uint32(i32(2047)) {
 							goto l3
 						}
@@ -2587,11 +2593,11 @@ func (m *Module) fn7(v0, v1 int32) {
 					store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t9))
 					t10 := int32(load16(m.memory, uint32(v1+i32(20))))
 					store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t10))
-					v2 = v3 + v4*i32(448)
+					v2 = v3 + v4*i32(704)
 					v1 = v2 + v0<<3
 					t11 := int32(load16(m.memory, uint32(v1+i32(344))))
-					v7 = t11
-					store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(v7<<8|int32(uint32(v7)>>8)))
+					v6 = t11
+					store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(v6<<8|int32(uint32(v6)>>8)))
 					t12 := int32(load16(m.memory, uint32(v1+i32(350))))
 					v1 = t12
 					store64(m.memory, uint64(uint32(i32(0)))+1810, uint64(i64(0)))
@@ -2627,14 +2633,14 @@ func (m *Module) fn7(v0, v1 int32) {
 					{
 						{
 							t15 := int64(load64(m.memory, uint32(v0+i32(88))))
-							v6 = t15
-							if v6 == 0 {
+							v10 = t15
+							if v10 == 0 {
 								goto l10
 							}
 							if v3 == 0 {
 								goto l10
 							}
-							t16 := int32(load32(m.memory, uint32(v3+v4*i32(448)+v9<<2+i32(80))))
+							t16 := int32(load32(m.memory, uint32(v3+v4*i32(704)+v9<<2+i32(80))))
 							v2 = t16
 							goto l11
 						}
@@ -2643,9 +2649,9 @@ func (m *Module) fn7(v0, v1 int32) {
 							goto l12
 						}
 					l11:
-						v8 = v1 + v9<<6 + i32(124)
-						t17 := int32(m.memory[uint32(v8)])
-						v7 = t17
+						v7 = v1 + v9<<5 + i32(93)
+						t17 := int32(m.memory[uint32(v7)])
+						v6 = t17
 						{
 							{
 								if v5 != i32(1) {
@@ -2653,61 +2659,61 @@ func (m *Module) fn7(v0, v1 int32) {
 								}
 								{
 									{
-										if v7&i32(255) == 0 {
+										if v6&i32(255) == 0 {
 											goto l14
 										}
 										if v2 != 0 {
 											goto l15
 										}
-										t18 := int64(load64(m.memory, uint32(v1+v9<<6+i32(64))))
-										v10 = t18
+										t18 := int64(load32(m.memory, uint32(v1+v9<<5+i32(64))))
+										v11 = t18
 										{
 											{
 												t19 := int32(m.memory[uint32(v1+i32(29))])
 												v2 = v0 + t19&i32(31)*i32(56)
 												t20 := int64(load64(m.memory, uint32(v2+i32(192))))
-												v11 = t20
-												if v11 != i64(0) {
+												v12 = t20
+												if v12 != i64(0) {
 													goto l16
 												}
 												t21 := int64(load64(m.memory, uint32(v2+i32(184))))
-												v6 = t21
+												v10 = t21
 												goto l17
 											}
 										l16:
 											t22 := int64(load64(m.memory, uint32(v2+i32(176))))
-											v12 = t22
+											v13 = t22
 											t23 := int64(load64(m.memory, uint32(v0)))
-											t24 := v12
-											v13 = t23
+											t24 := v13
+											v14 = t23
 											t25 := int64(load64(m.memory, uint64(uint32(v0))+8))
-											t26 := v13
-											v6 = t25 - v6
+											t26 := v14
+											v10 = t25 - v10
 											p27 := i64(0)
-											if uint64(v13) > uint64(v6) {
-												p27 = int64(uint64((t26-v6)*v11) >> 16)
+											if uint64(v14) > uint64(v10) {
+												p27 = int64(uint64((t26-v10)*v12) >> 16)
 											}
-											v6 = p27
-											p28 := v6
-											if uint64(v6) > uint64(v12) {
+											v10 = p27
+											p28 := v10
+											if uint64(v10) > uint64(v13) {
 												p28 = t24
 											}
-											p29 := v6
-											if v12 != i64(0) {
+											p29 := v10
+											if v13 != i64(0) {
 												p29 = p28
 											}
-											v6 = p29
+											v10 = p29
 											t30 := int64(load64(m.memory, uint64(uint32(v0))+16))
-											v12 = v6 - t30
-											p31 := v12
-											if uint64(v12) > uint64(v6) {
+											v13 = v10 - t30
+											p31 := v13
+											if uint64(v13) > uint64(v10) {
 												p31 = i64(0)
 											}
-											v6 = p31
+											v10 = p31
 										}
 									l17:
 										v2 = i32(0)
-										if uint64(v10) > uint64(v6) {
+										if uint64(v10) < uint64(v11) {
 											goto l15
 										}
 										goto l12
@@ -2716,61 +2722,61 @@ func (m *Module) fn7(v0, v1 int32) {
 									if v2 != 0 {
 										goto l15
 									}
-									t32 := int64(load64(m.memory, uint32(v1+v9<<6+i32(64))))
-									v10 = t32
+									t32 := int64(load32(m.memory, uint32(v1+v9<<5+i32(64))))
+									v11 = t32
 									{
 										{
 											t33 := int32(m.memory[uint32(v1+i32(29))])
 											v2 = v0 + t33&i32(31)*i32(56)
 											t34 := int64(load64(m.memory, uint32(v2+i32(192))))
-											v11 = t34
-											if v11 != i64(0) {
+											v12 = t34
+											if v12 != i64(0) {
 												goto l18
 											}
 											t35 := int64(load64(m.memory, uint32(v2+i32(176))))
-											v6 = t35
+											v10 = t35
 											goto l19
 										}
 									l18:
 										t36 := int64(load64(m.memory, uint32(v2+i32(176))))
-										v12 = t36
+										v13 = t36
 										t37 := int64(load64(m.memory, uint32(v0)))
-										t38 := v12
-										v13 = t37
+										t38 := v13
+										v14 = t37
 										t39 := int64(load64(m.memory, uint64(uint32(v0))+8))
-										t40 := v13
-										v6 = t39 - v6
+										t40 := v14
+										v10 = t39 - v10
 										p41 := i64(0)
-										if uint64(v13) > uint64(v6) {
-											p41 = int64(uint64((t40-v6)*v11) >> 16)
+										if uint64(v14) > uint64(v10) {
+											p41 = int64(uint64((t40-v10)*v12) >> 16)
 										}
-										v6 = p41
-										p42 := v6
-										if uint64(v6) > uint64(v12) {
+										v10 = p41
+										p42 := v10
+										if uint64(v10) > uint64(v13) {
 											p42 = t38
 										}
-										p43 := v6
-										if v12 != i64(0) {
+										p43 := v10
+										if v13 != i64(0) {
 											p43 = p42
 										}
-										v6 = p43
+										v10 = p43
 									}
 								l19:
 									v2 = i32(0)
-									if uint64(v10) < uint64(v6) {
+									if uint64(v10) > uint64(v11) {
 										goto l12
 									}
 								}
 							l15:
-								m.memory[uint32(v8)] = byte(i32(1))
-								v2 = v3 + v4*i32(448)
+								m.memory[uint32(v7)] = byte(i32(1))
+								v2 = v3 + v4*i32(704)
 								t44 := int64(load64(m.memory, uint64(uint32(v2))+16))
 								store64(m.memory, uint64(uint32(v2))+16, uint64(t44+i64(1)))
 								store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(i32(256)))
 								store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(i32(0xc28001)))
 								store32(m.memory, uint64(uint32(i32(0)))+1772, uint32(i32(16844936)))
 								t45 := int32(load16(m.memory, uint32(v1+i32(20))))
-								v7 = t45
+								v6 = t45
 								t46 := int32(load32(m.memory, uint64(uint32(v1))+16))
 								v1 = t46
 								m.memory[uint64(uint32(i32(0)))+1777] = byte(i32_shl(i32(1), v9))
@@ -2832,12 +2838,12 @@ func (m *Module) fn7(v0, v1 int32) {
 								v2 = p55
 								m.memory[uint64(uint32(i32(0)))+1792] = byte(int32(uint32(v2) >> 8))
 								store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v1))
-								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v7))
+								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v6))
 								m.memory[uint64(uint32(i32(0)))+1776] = byte(i32(0))
 								goto l20
 							}
 						l13:
-							if v7&i32(255) != 0 {
+							if v6&i32(255) != 0 {
 								goto l21
 							}
 							v2 = i32(0)
@@ -2849,60 +2855,60 @@ func (m *Module) fn7(v0, v1 int32) {
 							v2 = i32(0)
 							goto l12
 						l22:
-							t56 := int64(load64(m.memory, uint32(v1+v9<<6+i32(64))))
-							v10 = t56
+							t56 := int64(load32(m.memory, uint32(v1+v9<<5+i32(64))))
+							v11 = t56
 							{
 								{
 									t57 := int32(m.memory[uint32(v1+i32(29))])
 									v2 = v0 + t57&i32(31)*i32(56)
 									t58 := int64(load64(m.memory, uint32(v2+i32(192))))
-									v11 = t58
-									if v11 != i64(0) {
+									v12 = t58
+									if v12 != i64(0) {
 										goto l23
 									}
 									t59 := int64(load64(m.memory, uint32(v2+i32(184))))
-									v6 = t59
+									v10 = t59
 									goto l24
 								}
 							l23:
 								t60 := int64(load64(m.memory, uint32(v2+i32(176))))
-								v12 = t60
+								v13 = t60
 								t61 := int64(load64(m.memory, uint32(v0)))
-								t62 := v12
-								v13 = t61
+								t62 := v13
+								v14 = t61
 								t63 := int64(load64(m.memory, uint64(uint32(v0))+8))
-								t64 := v13
-								v6 = t63 - v6
+								t64 := v14
+								v10 = t63 - v10
 								p65 := i64(0)
-								if uint64(v13) > uint64(v6) {
-									p65 = int64(uint64((t64-v6)*v11) >> 16)
+								if uint64(v14) > uint64(v10) {
+									p65 = int64(uint64((t64-v10)*v12) >> 16)
 								}
-								v6 = p65
-								p66 := v6
-								if uint64(v6) > uint64(v12) {
+								v10 = p65
+								p66 := v10
+								if uint64(v10) > uint64(v13) {
 									p66 = t62
 								}
-								p67 := v6
-								if v12 != i64(0) {
+								p67 := v10
+								if v13 != i64(0) {
 									p67 = p66
 								}
-								v6 = p67
+								v10 = p67
 								t68 := int64(load64(m.memory, uint64(uint32(v0))+16))
-								v12 = v6 - t68
-								p69 := v12
-								if uint64(v12) > uint64(v6) {
+								v13 = v10 - t68
+								p69 := v13
+								if uint64(v13) > uint64(v10) {
 									p69 = i64(0)
 								}
-								v6 = p69
+								v10 = p69
 							}
 						l24:
 							v2 = i32(0)
-							if uint64(v10) > uint64(v6) {
+							if uint64(v10) < uint64(v11) {
 								goto l12
 							}
 							v2 = i32(0)
-							m.memory[uint32(v8)] = byte(i32(0))
-							v0 = v3 + v4*i32(448)
+							m.memory[uint32(v7)] = byte(i32(0))
+							v0 = v3 + v4*i32(704)
 							t70 := int64(load64(m.memory, uint64(uint32(v0))+24))
 							store64(m.memory, uint64(uint32(v0))+24, uint64(t70+i64(1)))
 							store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(i32(256)))
@@ -2935,13 +2941,13 @@ func (m *Module) fn7(v0, v1 int32) {
 					goto l4
 				case 2:
 					if v3 != 0 {
-						v9 = v3 + v4*i32(448)
+						v9 = v3 + v4*i32(704)
 						t73 := int32(load32(m.memory, uint64(uint32(v9))+200))
 						v2 = t73
 						{
 							t74 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-							v14 = t74
-							if v14 != 0 {
+							v8 = t74
+							if v8 != 0 {
 								if v2 == 0 {
 									goto l27
 								}
@@ -2956,19 +2962,19 @@ func (m *Module) fn7(v0, v1 int32) {
 								v18 = v9 + i32(216)
 								v19 = v9 + i32(192)
 								t77 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-								v10 = t77
+								v11 = t77
 								t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 								v20 = t78
-								v8 = i32(32)
+								v7 = i32(32)
 							l37:
 								{
 									t79 := v16
-									v7 = v2 + i32(-1)
-									if uint32(t79) <= uint32(v7) {
+									v6 = v2 + i32(-1)
+									if uint32(t79) <= uint32(v6) {
 										goto l28
 									}
 									t80 := v15
-									v9 = v14 + v7*i32(48)
+									v9 = v8 + v6*i32(48)
 									t81 := int32(load32(m.memory, uint64(uint32(v9))+32))
 									v2 = t81
 									store32(m.memory, uint32(t80), uint32(v2))
@@ -2979,9 +2985,9 @@ func (m *Module) fn7(v0, v1 int32) {
 										if uint32(t83) <= uint32(v21) {
 											goto l30
 										}
-										v22 = v3 + v21*i32(448)
+										v22 = v3 + v21*i32(704)
 										t84 := int64(load64(m.memory, uint64(uint32(v22))+128))
-										v6 = t84
+										v10 = t84
 										{
 											t85 := int32(load32(m.memory, uint64(uint32(v22))+144))
 											t86 := int32(load32(m.memory, uint64(uint32(v9))+28))
@@ -3001,46 +3007,46 @@ func (m *Module) fn7(v0, v1 int32) {
 													fallthrough
 												case 2:
 													t89 := int64(load64(m.memory, uint64(uint32(v22))+136))
-													v6 = t89
+													v10 = t89
 												}
 											}
 										}
 									l31:
-										if v6 == 0 {
+										if v10 == 0 {
 											goto l30
 										}
 										{
-											if uint64(v10) <= uint64(v6) {
+											if uint64(v11) <= uint64(v10) {
 												goto l34
 											}
 											t90 := int64(load64(m.memory, uint64(uint32(v0))+64))
-											if uint64(v10-v6) >= uint64(t90) {
+											if uint64(v11-v10) >= uint64(t90) {
 												goto l30
 											}
 										}
 									l34:
 										t91 := int64(load64(m.memory, uint32(v18)))
 										store64(m.memory, uint32(v18), uint64(t91+i64(1)))
-										v8 = v14 + v7*i32(48)
-										store64(m.memory, uint64(uint32(v8))+8, uint64(v10))
+										v7 = v8 + v6*i32(48)
+										store64(m.memory, uint64(uint32(v7))+8, uint64(v11))
 										t92 := int32(load32(m.memory, uint32(v19)))
-										t93 := v8
+										t93 := v7
 										v2 = t92
 										store32(m.memory, uint64(uint32(t93))+16, uint32(v2))
 										t94 := int32(load32(m.memory, uint32(v1+i32(8))))
 										v0 = t94
 										v1 = i32(0)
-										t95 := int32(load16(m.memory, uint32(v8+i32(44))))
+										t95 := int32(load16(m.memory, uint32(v7+i32(44))))
 										store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t95))
-										t96 := int32(load32(m.memory, uint64(uint32(v8))+40))
+										t96 := int32(load32(m.memory, uint64(uint32(v7))+40))
 										store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t96))
-										v8 = v17 + v21*i32(576)
-										t97 := int32(load16(m.memory, uint32(v8+i32(20))))
+										v7 = v17 + v21*i32(320)
+										t97 := int32(load16(m.memory, uint32(v7+i32(20))))
 										store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t97))
-										t98 := int32(load32(m.memory, uint64(uint32(v8))+16))
+										t98 := int32(load32(m.memory, uint64(uint32(v7))+16))
 										store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t98))
-										m.memory[uint64(uint32(i32(0)))+1777] = byte(v7)
-										m.memory[uint64(uint32(i32(0)))+1774] = byte(v7)
+										m.memory[uint64(uint32(i32(0)))+1777] = byte(v6)
+										m.memory[uint64(uint32(i32(0)))+1774] = byte(v6)
 										store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0)))
 										store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0)))
 										store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
@@ -3056,7 +3062,7 @@ func (m *Module) fn7(v0, v1 int32) {
 										v0 = p99
 										m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
 										m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
-										m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v7) >> 8))
+										m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v6) >> 8))
 										p100 := i32(255)
 										if uint32(v2) < uint32(i32(255)) {
 											p100 = v2
@@ -3073,8 +3079,8 @@ func (m *Module) fn7(v0, v1 int32) {
 										goto l35
 									}
 								l30:
-									v8 = v8 + i32(-1)
-									if v8 == 0 {
+									v7 = v7 + i32(-1)
+									if v7 == 0 {
 										goto l36
 									}
 									if v2 == 0 {
@@ -3104,37 +3110,37 @@ func (m *Module) fn7(v0, v1 int32) {
 						goto l9
 					}
 					t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-					v8 = t106
-					t107 := v8
+					v7 = t106
+					t107 := v7
 					v0 = v1 + v2*i32(48)
 					t108 := int32(load32(m.memory, uint64(uint32(v0))+24))
 					v9 = t108
 					t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-					t110 := t107 + v9*i32(576)
-					v14 = t109
+					t110 := t107 + v9*i32(320)
+					v8 = t109
 					p111 := i32(0)
-					if uint32(v14) > uint32(v9) {
+					if uint32(v8) > uint32(v9) {
 						p111 = t110
 					}
-					v7 = p111
-					if v7 == 0 {
+					v6 = p111
+					if v6 == 0 {
 						goto l9
 					}
 					t112 := int32(load32(m.memory, uint64(uint32(v0))+28))
-					t113 := v8
+					t113 := v7
 					v9 = t112
 					p114 := i32(0)
-					if uint32(v14) > uint32(v9) {
-						p114 = t113 + v9*i32(576)
+					if uint32(v8) > uint32(v9) {
+						p114 = t113 + v9*i32(320)
 					}
-					v8 = p114
-					if v8 == 0 {
+					v7 = p114
+					if v7 == 0 {
 						goto l9
 					}
 					if v3 == 0 {
 						goto l9
 					}
-					v3 = v3 + v9*i32(448)
+					v3 = v3 + v9*i32(704)
 					t115 := int64(load64(m.memory, uint64(uint32(v3))+216))
 					store64(m.memory, uint64(uint32(v3))+216, uint64(t115+i64(1)))
 					v1 = v1 + v2*i32(48)
@@ -3144,15 +3150,15 @@ func (m *Module) fn7(v0, v1 int32) {
 					t118 := v1
 					v3 = t117
 					store32(m.memory, uint64(uint32(t118))+16, uint32(v3))
-					t119 := int32(load32(m.memory, uint32(v8+i32(8))))
+					t119 := int32(load32(m.memory, uint32(v7+i32(8))))
 					v4 = t119
 					t120 := int32(load32(m.memory, uint64(uint32(v1))+40))
 					store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t120))
 					t121 := int32(load16(m.memory, uint32(v1+i32(44))))
 					store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t121))
-					t122 := int32(load16(m.memory, uint32(v7+i32(20))))
+					t122 := int32(load16(m.memory, uint32(v6+i32(20))))
 					v1 = t122
-					t123 := int32(load32(m.memory, uint64(uint32(v7))+16))
+					t123 := int32(load32(m.memory, uint64(uint32(v6))+16))
 					v5 = t123
 					store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
@@ -3193,7 +3199,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t127) <= uint32(v2) {
 					goto l28
 				}
-				t128 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t128 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t129 := v15
 				v2 = t128
 				store32(m.memory, uint32(t129), uint32(v2))
@@ -3205,7 +3211,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t130) <= uint32(v2) {
 					goto l28
 				}
-				t131 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t131 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t132 := v15
 				v2 = t131
 				store32(m.memory, uint32(t132), uint32(v2))
@@ -3217,7 +3223,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t133) <= uint32(v2) {
 					goto l28
 				}
-				t134 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t134 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t135 := v15
 				v2 = t134
 				store32(m.memory, uint32(t135), uint32(v2))
@@ -3229,7 +3235,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t136) <= uint32(v2) {
 					goto l28
 				}
-				t137 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t137 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t138 := v15
 				v2 = t137
 				store32(m.memory, uint32(t138), uint32(v2))
@@ -3241,7 +3247,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t139) <= uint32(v2) {
 					goto l28
 				}
-				t140 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t140 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t141 := v15
 				v2 = t140
 				store32(m.memory, uint32(t141), uint32(v2))
@@ -3253,7 +3259,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t142) <= uint32(v2) {
 					goto l28
 				}
-				t143 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t143 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t144 := v15
 				v2 = t143
 				store32(m.memory, uint32(t144), uint32(v2))
@@ -3265,7 +3271,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t145) <= uint32(v2) {
 					goto l28
 				}
-				t146 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t146 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t147 := v15
 				v2 = t146
 				store32(m.memory, uint32(t147), uint32(v2))
@@ -3277,7 +3283,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t148) <= uint32(v2) {
 					goto l28
 				}
-				t149 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t149 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t150 := v15
 				v2 = t149
 				store32(m.memory, uint32(t150), uint32(v2))
@@ -3289,7 +3295,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t151) <= uint32(v2) {
 					goto l28
 				}
-				t152 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t152 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t153 := v15
 				v2 = t152
 				store32(m.memory, uint32(t153), uint32(v2))
@@ -3301,7 +3307,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t154) <= uint32(v2) {
 					goto l28
 				}
-				t155 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t155 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t156 := v15
 				v2 = t155
 				store32(m.memory, uint32(t156), uint32(v2))
@@ -3313,7 +3319,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t157) <= uint32(v2) {
 					goto l28
 				}
-				t158 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t158 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t159 := v15
 				v2 = t158
 				store32(m.memory, uint32(t159), uint32(v2))
@@ -3325,7 +3331,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t160) <= uint32(v2) {
 					goto l28
 				}
-				t161 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t161 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t162 := v15
 				v2 = t161
 				store32(m.memory, uint32(t162), uint32(v2))
@@ -3337,7 +3343,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t163) <= uint32(v2) {
 					goto l28
 				}
-				t164 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t164 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t165 := v15
 				v2 = t164
 				store32(m.memory, uint32(t165), uint32(v2))
@@ -3349,7 +3355,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t166) <= uint32(v2) {
 					goto l28
 				}
-				t167 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t167 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t168 := v15
 				v2 = t167
 				store32(m.memory, uint32(t168), uint32(v2))
@@ -3361,7 +3367,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t169) <= uint32(v2) {
 					goto l28
 				}
-				t170 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t170 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t171 := v15
 				v2 = t170
 				store32(m.memory, uint32(t171), uint32(v2))
@@ -3373,7 +3379,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t172) <= uint32(v2) {
 					goto l28
 				}
-				t173 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t173 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t174 := v15
 				v2 = t173
 				store32(m.memory, uint32(t174), uint32(v2))
@@ -3385,7 +3391,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t175) <= uint32(v2) {
 					goto l28
 				}
-				t176 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t176 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t177 := v15
 				v2 = t176
 				store32(m.memory, uint32(t177), uint32(v2))
@@ -3397,7 +3403,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t178) <= uint32(v2) {
 					goto l28
 				}
-				t179 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t179 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t180 := v15
 				v2 = t179
 				store32(m.memory, uint32(t180), uint32(v2))
@@ -3409,7 +3415,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t181) <= uint32(v2) {
 					goto l28
 				}
-				t182 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t182 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t183 := v15
 				v2 = t182
 				store32(m.memory, uint32(t183), uint32(v2))
@@ -3421,7 +3427,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t184) <= uint32(v2) {
 					goto l28
 				}
-				t185 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t185 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t186 := v15
 				v2 = t185
 				store32(m.memory, uint32(t186), uint32(v2))
@@ -3433,7 +3439,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t187) <= uint32(v2) {
 					goto l28
 				}
-				t188 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t188 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t189 := v15
 				v2 = t188
 				store32(m.memory, uint32(t189), uint32(v2))
@@ -3445,7 +3451,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t190) <= uint32(v2) {
 					goto l28
 				}
-				t191 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t191 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t192 := v15
 				v2 = t191
 				store32(m.memory, uint32(t192), uint32(v2))
@@ -3457,7 +3463,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t193) <= uint32(v2) {
 					goto l28
 				}
-				t194 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t194 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t195 := v15
 				v2 = t194
 				store32(m.memory, uint32(t195), uint32(v2))
@@ -3469,7 +3475,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t196) <= uint32(v2) {
 					goto l28
 				}
-				t197 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t197 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t198 := v15
 				v2 = t197
 				store32(m.memory, uint32(t198), uint32(v2))
@@ -3481,7 +3487,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t199) <= uint32(v2) {
 					goto l28
 				}
-				t200 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t200 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t201 := v15
 				v2 = t200
 				store32(m.memory, uint32(t201), uint32(v2))
@@ -3493,7 +3499,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t202) <= uint32(v2) {
 					goto l28
 				}
-				t203 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t203 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t204 := v15
 				v2 = t203
 				store32(m.memory, uint32(t204), uint32(v2))
@@ -3505,7 +3511,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t205) <= uint32(v2) {
 					goto l28
 				}
-				t206 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t206 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t207 := v15
 				v2 = t206
 				store32(m.memory, uint32(t207), uint32(v2))
@@ -3517,7 +3523,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t208) <= uint32(v2) {
 					goto l28
 				}
-				t209 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t209 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t210 := v15
 				v2 = t209
 				store32(m.memory, uint32(t210), uint32(v2))
@@ -3529,7 +3535,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t211) <= uint32(v2) {
 					goto l28
 				}
-				t212 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t212 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t213 := v15
 				v2 = t212
 				store32(m.memory, uint32(t213), uint32(v2))
@@ -3541,7 +3547,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t214) <= uint32(v2) {
 					goto l28
 				}
-				t215 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t215 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t216 := v15
 				v2 = t215
 				store32(m.memory, uint32(t216), uint32(v2))
@@ -3553,7 +3559,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t217) <= uint32(v2) {
 					goto l28
 				}
-				t218 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t218 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t219 := v15
 				v2 = t218
 				store32(m.memory, uint32(t219), uint32(v2))
@@ -3565,7 +3571,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				if uint32(t220) <= uint32(v2) {
 					goto l28
 				}
-				t221 := int32(load32(m.memory, uint64(uint32(v14+v2*i32(48)))+32))
+				t221 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
 				t222 := v15
 				v2 = t221
 				store32(m.memory, uint32(t222), uint32(v2))
@@ -3608,7 +3614,7 @@ func (m *Module) fn7(v0, v1 int32) {
 	l28:
 		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
 	l40:
-		v3 = v3 + v4*i32(448)
+		v3 = v3 + v4*i32(704)
 		t225 := int64(load64(m.memory, uint64(uint32(v3))+32))
 		t226 := v3
 		var p227 int32
@@ -3627,7 +3633,7 @@ func (m *Module) fn8(v0, v1, v2 int32) {
 		if v3 == 0 {
 			return
 		}
-		v0 = v3 + v0*i32(448)
+		v0 = v3 + v0*i32(704)
 		v1 = v0 + v1&i32(7)<<3 + i32(350)
 		t1 := int32(load16(m.memory, uint32(v1)))
 		t2 := int32(load32(m.memory, uint64(uint32(v0))+304))
@@ -3656,7 +3662,7 @@ func (m *Module) fn9(v0 int32) {
 			return
 		}
 		t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-		v3 = v2 + t1*i32(448)
+		v3 = v2 + t1*i32(704)
 		v4 = v3 + i32(8)
 		t2 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
 		v5 = t2
@@ -3667,7 +3673,7 @@ func (m *Module) fn9(v0 int32) {
 				goto l1
 			}
 			v1 = i32(0)
-			t4 := int64(load64(m.memory, uint32(v0+i32(80))))
+			t4 := int64(load64(m.memory, uint32(v0+i32(72))))
 			v6 = t4
 			{
 				{
@@ -3683,7 +3689,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l3
 					}
-					store64(m.memory, uint32(v0+i32(88)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(80)), uint64(v5))
 				l3:
 					t7 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v8 = t7*v8 + v5
@@ -3698,7 +3704,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l4:
-			store64(m.memory, uint64(uint32(v0))+80, uint64(v8))
+			store64(m.memory, uint64(uint32(v0))+72, uint64(v8))
 			v1 = i32(1)
 		}
 	l1:
@@ -3706,7 +3712,7 @@ func (m *Module) fn9(v0 int32) {
 			if v2&i32(2) == 0 {
 				goto l5
 			}
-			t9 := int64(load64(m.memory, uint32(v0+i32(144))))
+			t9 := int64(load64(m.memory, uint32(v0+i32(104))))
 			v6 = t9
 			{
 				{
@@ -3722,7 +3728,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l7
 					}
-					store64(m.memory, uint32(v0+i32(152)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(112)), uint64(v5))
 				l7:
 					t12 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v8 = t12*v8 + v5
@@ -3737,7 +3743,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l8:
-			store64(m.memory, uint64(uint32(v0))+144, uint64(v8))
+			store64(m.memory, uint64(uint32(v0))+104, uint64(v8))
 			v1 = v1 | i32(2)
 		}
 	l5:
@@ -3745,7 +3751,7 @@ func (m *Module) fn9(v0 int32) {
 			if v2&i32(4) == 0 {
 				goto l9
 			}
-			t14 := int64(load64(m.memory, uint32(v0+i32(208))))
+			t14 := int64(load64(m.memory, uint32(v0+i32(136))))
 			v6 = t14
 			{
 				{
@@ -3761,7 +3767,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l11
 					}
-					store64(m.memory, uint32(v0+i32(216)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(144)), uint64(v5))
 				l11:
 					t17 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v8 = t17*v8 + v5
@@ -3776,7 +3782,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l12:
-			store64(m.memory, uint64(uint32(v0))+208, uint64(v8))
+			store64(m.memory, uint64(uint32(v0))+136, uint64(v8))
 			v1 = v1 | i32(4)
 		}
 	l9:
@@ -3784,7 +3790,7 @@ func (m *Module) fn9(v0 int32) {
 			if v2&i32(8) == 0 {
 				goto l13
 			}
-			t19 := int64(load64(m.memory, uint32(v0+i32(272))))
+			t19 := int64(load64(m.memory, uint32(v0+i32(168))))
 			v6 = t19
 			{
 				{
@@ -3800,7 +3806,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l15
 					}
-					store64(m.memory, uint32(v0+i32(280)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(176)), uint64(v5))
 				l15:
 					t22 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v8 = t22*v8 + v5
@@ -3815,7 +3821,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l16:
-			store64(m.memory, uint64(uint32(v0))+272, uint64(v8))
+			store64(m.memory, uint64(uint32(v0))+168, uint64(v8))
 			v1 = v1 | i32(8)
 		}
 	l13:
@@ -3823,7 +3829,7 @@ func (m *Module) fn9(v0 int32) {
 			if v2&i32(16) == 0 {
 				goto l17
 			}
-			t24 := int64(load64(m.memory, uint32(v0+i32(336))))
+			t24 := int64(load64(m.memory, uint32(v0+i32(200))))
 			v6 = t24
 			{
 				{
@@ -3839,7 +3845,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l19
 					}
-					store64(m.memory, uint32(v0+i32(344)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(208)), uint64(v5))
 				l19:
 					t27 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v8 = t27*v8 + v5
@@ -3854,7 +3860,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l20:
-			store64(m.memory, uint64(uint32(v0))+336, uint64(v8))
+			store64(m.memory, uint64(uint32(v0))+200, uint64(v8))
 			v1 = v1 | i32(16)
 		}
 	l17:
@@ -3862,7 +3868,7 @@ func (m *Module) fn9(v0 int32) {
 			if v2&i32(32) == 0 {
 				goto l21
 			}
-			t29 := int64(load64(m.memory, uint32(v0+i32(400))))
+			t29 := int64(load64(m.memory, uint32(v0+i32(232))))
 			v6 = t29
 			{
 				{
@@ -3878,7 +3884,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l23
 					}
-					store64(m.memory, uint32(v0+i32(408)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(240)), uint64(v5))
 				l23:
 					t32 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v8 = t32*v8 + v5
@@ -3893,7 +3899,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l24:
-			store64(m.memory, uint64(uint32(v0))+400, uint64(v8))
+			store64(m.memory, uint64(uint32(v0))+232, uint64(v8))
 			v1 = v1 | i32(32)
 		}
 	l21:
@@ -3901,7 +3907,7 @@ func (m *Module) fn9(v0 int32) {
 			if v2&i32(64) == 0 {
 				goto l25
 			}
-			t34 := int64(load64(m.memory, uint32(v0+i32(464))))
+			t34 := int64(load64(m.memory, uint32(v0+i32(264))))
 			v6 = t34
 			{
 				{
@@ -3917,7 +3923,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l27
 					}
-					store64(m.memory, uint32(v0+i32(472)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(272)), uint64(v5))
 				l27:
 					t37 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v8 = t37*v8 + v5
@@ -3932,7 +3938,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l28:
-			store64(m.memory, uint64(uint32(v0))+464, uint64(v8))
+			store64(m.memory, uint64(uint32(v0))+264, uint64(v8))
 			v1 = v1 | i32(64)
 		}
 	l25:
@@ -3940,7 +3946,7 @@ func (m *Module) fn9(v0 int32) {
 			if v2&i32(128) == 0 {
 				goto l29
 			}
-			t39 := int64(load64(m.memory, uint32(v0+i32(528))))
+			t39 := int64(load64(m.memory, uint32(v0+i32(296))))
 			v6 = t39
 			{
 				{
@@ -3956,7 +3962,7 @@ func (m *Module) fn9(v0 int32) {
 					if uint64(v6) > uint64(v5) {
 						goto l31
 					}
-					store64(m.memory, uint32(v0+i32(536)), uint64(v5))
+					store64(m.memory, uint32(v0+i32(304)), uint64(v5))
 				l31:
 					t42 := int64(load32(m.memory, uint64(uint32(v0))+12))
 					v5 = t42*v8 + v5
@@ -3970,7 +3976,7 @@ func (m *Module) fn9(v0 int32) {
 				}
 			}
 		l32:
-			store64(m.memory, uint64(uint32(v0))+528, uint64(v5))
+			store64(m.memory, uint64(uint32(v0))+296, uint64(v5))
 			store32(m.memory, uint64(uint32(i32(0)))+1688, uint32(v1|i32(128)))
 			goto l33
 		}
@@ -4042,7 +4048,7 @@ func (m *Module) fn11(v0 int32) int32 {
 		t5 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
 		t6 := v2
 		v6 = t5
-		v1 = t6 + v6*i32(448)
+		v1 = t6 + v6*i32(704)
 		t7 := int64(load64(m.memory, uint64(uint32(v1))+320))
 		store64(m.memory, uint64(uint32(v1))+320, uint64(t7+i64(1)))
 		{
@@ -4072,7 +4078,7 @@ func (m *Module) fn11(v0 int32) int32 {
 		if v3 == 0 {
 			goto l0
 		}
-		t14 := int32(load16(m.memory, uint32(v2+v6*i32(448)+v7<<3+i32(344))))
+		t14 := int32(load16(m.memory, uint32(v2+v6*i32(704)+v7<<3+i32(344))))
 		if uint32((v4-(v3+t14))&i32(0xfff)) > uint32(i32(2048)) {
 			goto l0
 		}
@@ -4082,7 +4088,7 @@ func (m *Module) fn11(v0 int32) int32 {
 		t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
 		store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t15|i32(8)))
 		t16 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-		store64(m.memory, uint32(v0+v7<<6+i32(80)), uint64(t16))
+		store64(m.memory, uint32(v0+v7<<5+i32(72)), uint64(t16))
 	}
 l0:
 	return v1
@@ -4249,7 +4255,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 						v6 = v6 + (v3+v0)<<3
 						v12 = i64(0)
 						t37 := int32(m.memory[uint64(uint32(v5))+13])
-						v10 = int32(uint32(t37)>>5) << 6
+						v10 = int32(uint32(t37)>>5) << 5
 						v5 = i32(0)
 						v13 = v0
 						v14 = i64(0)
@@ -4274,8 +4280,8 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 							if uint32(t42) <= uint32(v1) {
 								goto l13
 							}
-							v1 = v7 + v1*i32(576)
-							t43 := int64(load64(m.memory, uint32(v1+v10+i32(72))))
+							v1 = v7 + v1*i32(320)
+							t43 := int64(load32(m.memory, uint32(v1+v10+i32(88))))
 							v11 = t43
 							{
 								{
@@ -4288,7 +4294,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 								}
 							l14:
 								t45 := int64(load32(m.memory, uint64(uint32(v1))+8))
-								t46 := v11 * v14
+								t46 := v14 * v11
 								t47 := v12
 								v15 = t45
 								if uint64(t46) >= uint64(t47*v15) {
@@ -4425,7 +4431,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 					v6 = v6 + (v3+v0)<<3
 					v12 = i64(0)
 					t73 := int32(m.memory[uint64(uint32(v5))+13])
-					v18 = int32(uint32(t73)>>5) << 6
+					v18 = int32(uint32(t73)>>5) << 5
 					v5 = i32(0)
 					v9 = v0
 					v14 = i64(0)
@@ -4450,8 +4456,8 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 						if uint32(t78) <= uint32(v7) {
 							goto l24
 						}
-						v7 = v13 + v7*i32(576)
-						t79 := int64(load64(m.memory, uint32(v7+v18+i32(72))))
+						v7 = v13 + v7*i32(320)
+						t79 := int64(load32(m.memory, uint32(v7+v18+i32(88))))
 						v11 = t79
 						{
 							{
@@ -4464,7 +4470,7 @@ func (m *Module) fn12(v0, v1, v2, v3, v4, v5 int32) int32 {
 							}
 						l27:
 							t81 := int64(load32(m.memory, uint64(uint32(v7))+8))
-							t82 := v11 * v14
+							t82 := v14 * v11
 							t83 := v12
 							v15 = t81
 							if uint64(t82) >= uint64(t83*v15) {
@@ -4529,7 +4535,7 @@ func (m *Module) fn13(v0 int32) {
 		t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p8 := i32(0)
 		if uint32(t7) > uint32(v2) {
-			p8 = t5 + v2*i32(576)
+			p8 = t5 + v2*i32(320)
 		}
 		v3 = p8
 		if v3 == 0 {
@@ -4553,7 +4559,7 @@ func (m *Module) fn13(v0 int32) {
 		store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(i32(7)))
 		store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v2))
 		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
-		v0 = v4 + v2*i32(448)
+		v0 = v4 + v2*i32(704)
 		t14 := int64(load64(m.memory, uint64(uint32(v0))+224))
 		store64(m.memory, uint64(uint32(v0))+224, uint64(t14+i64(1)))
 	}
@@ -4561,8 +4567,10 @@ func (m *Module) fn13(v0 int32) {
 
 func (m *Module) fn14(v0, v1, v2, v3 int32) {
 	var v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 int32
-	var v19, v20, v21, v22, v23, v24 int64
-	var v25, v26 int32
+	var v19 int64
+	var v20 int32
+	var v21, v22, v23, v24, v25 int64
+	var v26 int32
 	var v27, v28 int64
 	t0 := m.g0
 	v4 = t0 - i32(16)
@@ -4594,13 +4602,13 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 			v3 = v5 & i32(0xffff)
 			switch v3 + i32(-2048) {
 			case 0:
-				t224 := int32(m.memory[uint64(uint32(i32(0)))+1774])
-				if t224&i32(240) != i32(64) {
+				t222 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+				if t222&i32(240) != i32(64) {
 					goto l1
 				}
 				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(7)))
-				t225 := int32(m.memory[uint64(uint32(i32(0)))+1775])
-				v3 = int32(uint32(t225) >> 5)
+				t223 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+				v3 = int32(uint32(t223) >> 5)
 				goto l58
 			case 1, 2, 3, 4, 5:
 				goto l1
@@ -4823,333 +4831,331 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 								goto l15
 							}
 							t45 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-							v12 = t45
-							if v12 != 0 {
+							v13 = t45
+							if v13 != 0 {
 								v11 = v2 - v18
 								var p46 int32
 								if uint32(v11) > uint32(i32(60)) {
 									p46 = 1
 								}
-								v15 = p46
+								v12 = p46
 								t47 := v1
 								v2 = int32(uint32(v17&i32(224)) >> 5)
-								v14 = t47 + v2<<6
-								v13 = i32(0)
+								v14 = t47 + v2<<5
+								v15 = i32(0)
 								t48 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-								v16 = t48
+								v18 = t48
 								{
 									t49 := int64(load64(m.memory, uint32(v0+i32(88))))
 									v19 = t49
 									if v19 == 0 {
 										goto l23
 									}
-									v13 = i32(0)
+									v15 = i32(0)
 									t50 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-									v18 = t50
-									if v18 == 0 {
+									v16 = t50
+									if v16 == 0 {
 										goto l23
 									}
-									t51 := int32(load32(m.memory, uint32(v18+v16*i32(448)+v2<<2+i32(80))))
-									v13 = t51
+									t51 := int32(load32(m.memory, uint32(v16+v18*i32(704)+v2<<2+i32(80))))
+									v15 = t51
 								}
 							l23:
 								p52 := i32(60)
-								if v15 != 0 {
+								if v12 != 0 {
 									p52 = v11
 								}
-								v15 = p52
-								v11 = v14 + i32(64)
+								v11 = p52
+								v12 = v14 + i32(64)
 								{
 									{
 										t53 := int32(m.memory[uint32(v1+i32(29))])
 										t54 := v0
-										v18 = t53 & i32(31)
-										t55 := int64(load64(m.memory, uint32(t54+v18*i32(56)+i32(192))))
-										v20 = t55
-										if v20 == 0 {
+										v20 = t53 & i32(31)
+										t55 := int64(load64(m.memory, uint32(t54+v20*i32(56)+i32(192))))
+										v21 = t55
+										if v21 == 0 {
 											goto l24
 										}
 										t56 := int32(load32(m.memory, uint64(uint32(v0))+24))
-										v14 = t56
-										if i32_shr_u(v14, v2)&i32(1) == 0 {
+										v16 = t56
+										if i32_shr_u(v16, v2)&i32(1) == 0 {
 											goto l24
 										}
-										v21 = int64(uint32(v15))
-										t57 := int64(load64(m.memory, uint32(v11)))
-										t58 := int64(load64(m.memory, uint32(v0+v18*i32(56)+i32(176))))
-										t59 := v21 - int64(uint32(v13)) + t57
-										v22 = t58
-										t60 := int64(load64(m.memory, uint32(v0)))
-										t61 := v22
-										v23 = t60
-										t62 := int64(load64(m.memory, uint64(uint32(v0))+8))
-										t63 := v23
-										v24 = t62 - v19
-										p64 := i64(0)
+										t57 := int64(load64(m.memory, uint32(v0+v20*i32(56)+i32(176))))
+										v22 = t57
+										t58 := int64(load64(m.memory, uint32(v0)))
+										t59 := v22
+										v23 = t58
+										t60 := int64(load64(m.memory, uint64(uint32(v0))+8))
+										t61 := v23
+										v24 = t60 - v19
+										p62 := i64(0)
 										if uint64(v23) > uint64(v24) {
-											p64 = int64(uint64((t63-v24)*v20) >> 16)
+											p62 = int64(uint64((t61-v24)*v21) >> 16)
 										}
-										v23 = p64
-										p65 := v23
+										v23 = p62
+										p63 := v23
 										if uint64(v23) > uint64(v22) {
-											p65 = t61
+											p63 = t59
 										}
-										p66 := v23
+										p64 := v23
 										if v22 != i64(0) {
-											p66 = p65
+											p64 = p63
 										}
-										if uint64(t59) <= uint64(p66) {
+										t65 := int32(load32(m.memory, uint32(v12)))
+										if uint64(p64) >= uint64(uint32(v11-v15+t65)) {
 											goto l24
 										}
-										t67 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-										v25 = t67
-										if v25 == 0 {
+										t66 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v14 = t66
+										if v14 == 0 {
 											goto l25
 										}
-										t68 := v0 + i32(88)
-										v19 = v19 + v21
-										store64(m.memory, uint32(t68), uint64(v19))
-										t69 := v25 + v16*i32(448) + v2<<2 + i32(80)
-										v13 = v13 + v15
-										store32(m.memory, uint32(t69), uint32(v13))
+										t67 := v0 + i32(88)
+										v19 = v19 + int64(uint32(v11))
+										store64(m.memory, uint32(t67), uint64(v19))
+										t68 := v14 + v18*i32(704) + v2<<2 + i32(80)
+										v15 = v15 + v11
+										store32(m.memory, uint32(t68), uint32(v15))
 									}
 								l24:
-									t70 := int64(load64(m.memory, uint32(v11)))
-									t71 := v11
-									v23 = int64(uint32(v15))
-									v22 = t70 + v23
-									store64(m.memory, uint32(t71), uint64(v22))
+									t69 := int32(load32(m.memory, uint32(v12)))
+									t70 := v12
+									v14 = t69 + v11
+									store32(m.memory, uint32(t70), uint32(v14))
 									{
-										t72 := v22
-										v11 = v1 + v2<<6 + i32(112)
-										t73 := int64(load32(m.memory, uint32(v11)))
-										if uint64(t72) <= uint64(t73) {
+										t71 := v14
+										v12 = v1 + v2<<5 + i32(68)
+										t72 := int32(load32(m.memory, uint32(v12)))
+										if uint32(t71) <= uint32(t72) {
 											goto l26
 										}
-										store32(m.memory, uint32(v11), uint32(v22))
+										store32(m.memory, uint32(v12), uint32(v14))
 									}
 								l26:
-									t74 := int64(load64(m.memory, uint64(uint32(v0))+8))
-									t75 := v0
-									v23 = t74 + v23
-									store64(m.memory, uint64(uint32(t75))+8, uint64(v23))
-									t76 := int32(load32(m.memory, uint64(uint32(v0))+24))
-									v14 = t76
-									if i32_shr_u(v14, v2)&i32(1) == 0 {
+									t73 := int64(load64(m.memory, uint64(uint32(v0))+8))
+									t74 := v0
+									v22 = t73 + int64(uint32(v11))
+									store64(m.memory, uint64(uint32(t74))+8, uint64(v22))
+									t75 := int32(load32(m.memory, uint64(uint32(v0))+24))
+									v16 = t75
+									if i32_shr_u(v16, v2)&i32(1) == 0 {
 										goto l25
 									}
-									t77 := int32(m.memory[uint32(v1+v2<<6+i32(124))])
-									if t77 != 0 {
+									t76 := int32(m.memory[uint32(v1+v2<<5+i32(93))])
+									if t76 != 0 {
 										goto l25
 									}
-									if v13 != 0 {
+									if v15 != 0 {
 										goto l27
 									}
+									v23 = int64(uint32(v14))
 									{
 										{
-											if v20 != i64(0) {
+											if v21 != i64(0) {
 												goto l28
 											}
-											t78 := int64(load64(m.memory, uint32(v0+v18*i32(56)+i32(176))))
-											v23 = t78
+											t77 := int64(load64(m.memory, uint32(v0+v20*i32(56)+i32(176))))
+											v19 = t77
 											goto l29
 										}
 									l28:
-										t79 := int64(load64(m.memory, uint32(v0+v18*i32(56)+i32(176))))
-										v24 = t79
-										t80 := int64(load64(m.memory, uint32(v0)))
-										t81 := v24
-										v21 = t80
-										t82 := v21
-										v23 = v23 - v19
-										p83 := i64(0)
-										if uint64(v21) > uint64(v23) {
-											p83 = int64(uint64((t82-v23)*v20) >> 16)
+										t78 := int64(load64(m.memory, uint32(v0+v20*i32(56)+i32(176))))
+										v24 = t78
+										t79 := int64(load64(m.memory, uint32(v0)))
+										t80 := v24
+										v25 = t79
+										t81 := v25
+										v19 = v22 - v19
+										p82 := i64(0)
+										if uint64(v25) > uint64(v19) {
+											p82 = int64(uint64((t81-v19)*v21) >> 16)
 										}
-										v23 = p83
-										p84 := v23
-										if uint64(v23) > uint64(v24) {
-											p84 = t81
+										v19 = p82
+										p83 := v19
+										if uint64(v19) > uint64(v24) {
+											p83 = t80
 										}
-										p85 := v23
+										p84 := v19
 										if v24 != i64(0) {
-											p85 = p84
+											p84 = p83
 										}
-										v23 = p85
+										v19 = p84
 									}
 								l29:
-									if uint64(v22) < uint64(v23) {
+									if uint64(v19) > uint64(v23) {
 										goto l25
 									}
 								l27:
-									t86 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-									store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t86|i32(1)))
+									t85 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+									store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t85|i32(1)))
 								}
 							l25:
 								{
-									t87 := int32(load32(m.memory, uint64(uint32(v0))+48))
-									if t87 == 0 {
+									t86 := int32(load32(m.memory, uint64(uint32(v0))+48))
+									if t86 == 0 {
 										goto l30
 									}
 									if v9 == 0 {
 										goto l30
 									}
-									if i32_shr_u(v14, v2)&i32(1) == 0 {
+									if i32_shr_u(v16, v2)&i32(1) == 0 {
 										goto l30
 									}
-									t88 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-									v9 = t88
+									t87 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v9 = t87
 									if v9 == 0 {
 										goto l30
 									}
-									v11 = int32(uint32(v5) >> 24)
-									t89 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
-									t90 := int32(uint32(v5)>>16) & i32(255)
-									v13 = t89
-									v11 = t90 ^ v13
-									t91 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
-									t92 := int32(uint32(v5)>>8) & i32(255)
-									v14 = t91
-									v11 = t92 ^ (v14 ^ int32(uint32(v13)>>8))
-									t93 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
-									t94 := v5 & i32(255)
-									v11 = t93
-									v5 = t94 ^ (v11^int32(uint32(v14)>>8))&i32(0xffff)
-									t95 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t96 := int32(uint32((v11^v10)&i32(0xff00)) >> 8)
-									v11 = t95
-									v5 = t96 ^ v11
-									t97 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t98 := int32(uint32(v11)>>8) ^ v10&i32(255)
-									v10 = t97
-									v5 = t98 ^ v10
-									t99 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t100 := int32(uint32(v3) >> 24)
-									v11 = t99
-									v5 = t100 ^ (v11 ^ int32(uint32(v10)>>8))
-									t101 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t102 := int32(uint32(v3)>>16) & i32(255)
-									v10 = t101
-									v5 = t102 ^ (v10 ^ int32(uint32(v11)>>8))
-									t103 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t104 := int32(uint32(v3)>>8) & i32(255)
-									v11 = t103
-									v5 = t104 ^ (v11 ^ int32(uint32(v10)>>8))
-									t105 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
-									t106 := v3 & i32(255)
-									v5 = t105
-									v3 = t106 ^ (v5^int32(uint32(v11)>>8))&i32(0xffff)
-									t107 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									t108 := int32(uint32((v5^v8)&i32(0xff00)) >> 8)
-									v5 = t107
-									v3 = t108 ^ v5
-									t109 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									t110 := int32(uint32(v5)>>8) ^ v8&i32(255)
-									v5 = t109
-									v3 = t110 ^ v5
-									t111 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									v8 = t111
+									v12 = int32(uint32(v5) >> 24)
+									t88 := int32(load16(m.memory, uint32(v12&i32(255)<<1+i32(1024))))
+									t89 := int32(uint32(v5)>>16) & i32(255)
+									v15 = t88
+									v12 = t89 ^ v15
+									t90 := int32(load16(m.memory, uint32(v12&i32(255)<<1+i32(1024))))
+									t91 := int32(uint32(v5)>>8) & i32(255)
+									v14 = t90
+									v12 = t91 ^ (v14 ^ int32(uint32(v15)>>8))
+									t92 := int32(load16(m.memory, uint32(v12&i32(255)<<1+i32(1024))))
+									t93 := v5 & i32(255)
+									v12 = t92
+									v5 = t93 ^ (v12^int32(uint32(v14)>>8))&i32(0xffff)
+									t94 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t95 := int32(uint32((v12^v10)&i32(0xff00)) >> 8)
+									v12 = t94
+									v5 = t95 ^ v12
+									t96 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t97 := int32(uint32(v12)>>8) ^ v10&i32(255)
+									v10 = t96
+									v5 = t97 ^ v10
+									t98 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t99 := int32(uint32(v3) >> 24)
+									v12 = t98
+									v5 = t99 ^ (v12 ^ int32(uint32(v10)>>8))
+									t100 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t101 := int32(uint32(v3)>>16) & i32(255)
+									v10 = t100
+									v5 = t101 ^ (v10 ^ int32(uint32(v12)>>8))
+									t102 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t103 := int32(uint32(v3)>>8) & i32(255)
+									v12 = t102
+									v5 = t103 ^ (v12 ^ int32(uint32(v10)>>8))
+									t104 := int32(load16(m.memory, uint32(v5&i32(255)<<1+i32(1024))))
+									t105 := v3 & i32(255)
+									v5 = t104
+									v3 = t105 ^ (v5^int32(uint32(v12)>>8))&i32(0xffff)
+									t106 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t107 := int32(uint32((v5^v8)&i32(0xff00)) >> 8)
+									v5 = t106
+									v3 = t107 ^ v5
+									t108 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t109 := int32(uint32(v5)>>8) ^ v8&i32(255)
+									v5 = t108
+									v3 = t109 ^ v5
+									t110 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									v8 = t110
 									v3 = v8 ^ int32(uint32(v5)>>8) ^ v7
-									t112 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-									v10 = t112
-									t113 := int32(load32(m.memory, uint32(v1)))
-									t114 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-									t115 := v10
-									v7 = t113<<16 | (t114 ^ int32(uint32(v8)>>8))
-									t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-									t117 := t115 + v7*i32(48)
-									v13 = t116
-									p118 := i32(0)
-									if uint32(v13) > uint32(v7) {
-										p118 = t117
+									t111 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+									v10 = t111
+									t112 := int32(load32(m.memory, uint32(v1)))
+									t113 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+									t114 := v10
+									v7 = t112<<16 | (t113 ^ int32(uint32(v8)>>8))
+									t115 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+									t116 := t114 + v7*i32(48)
+									v15 = t115
+									p117 := i32(0)
+									if uint32(v15) > uint32(v7) {
+										p117 = t116
 									}
-									v3 = p118
+									v3 = p117
 									if v3 == 0 {
 										goto l30
 									}
-									t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
-									t120 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-									t121 := v9
-									v5 = t120
-									t122 := int32(load32(m.memory, uint64(uint32(t121+v5*i32(448)))+180))
-									t123 := int32(load32(m.memory, uint64(uint32(v1))+4))
-									v8 = t122 + (v6 - t123)
-									t124 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
-									p125 := i32(0)
-									if uint32(t124) > uint32(v8) {
-										p125 = t119 + v8<<3
+									t118 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+									t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+									t120 := v9
+									v5 = t119
+									t121 := int32(load32(m.memory, uint64(uint32(t120+v5*i32(704)))+180))
+									t122 := int32(load32(m.memory, uint64(uint32(v1))+4))
+									v8 = t121 + (v6 - t122)
+									t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+									p124 := i32(0)
+									if uint32(t123) > uint32(v8) {
+										p124 = t118 + v8<<3
 									}
-									v8 = p125
+									v8 = p124
 									if v8 == 0 {
 										goto l30
 									}
-									v14 = v12 + v6*i32(576)
-									v16 = v14 + v2<<6
-									v18 = v16 + i32(125)
-									t126 := int32(m.memory[uint32(v18)])
-									v11 = t126
-									t127 := int64(load64(m.memory, uint32(v16+i32(72))))
-									v20 = t127
-									t128 := v0
-									v25 = v14 + i32(29)
-									t129 := int32(m.memory[uint32(v25)])
-									t130 := int64(load64(m.memory, uint32(t128+t129&i32(31)*i32(56)+i32(200))))
-									v24 = t130
+									v14 = v13 + v6*i32(320)
+									v16 = v14 + v2<<5
+									v18 = v16 + i32(92)
+									t125 := int32(m.memory[uint32(v18)])
+									v12 = t125
+									t126 := int64(load32(m.memory, uint32(v16+i32(88))))
+									v23 = t126
+									t127 := v0
+									v20 = v14 + i32(29)
+									t128 := int32(m.memory[uint32(v20)])
+									t129 := int64(load64(m.memory, uint32(t127+t128&i32(31)*i32(56)+i32(200))))
+									v24 = t129
 									v14 = i32(0)
 									{
-										t131 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-										v22 = t131
-										t132 := v22
-										v16 = v9 + v5*i32(448)
-										t133 := int64(load64(m.memory, uint64(uint32(v16))+160))
-										v23 = t133
-										v21 = t132 - v23
-										t134 := int64(load64(m.memory, uint64(uint32(v0))+64))
-										t135 := v21
-										v19 = t134
-										if uint64(t135) < uint64(v19) {
+										t130 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+										v19 = t130
+										t131 := v19
+										v16 = v9 + v5*i32(704)
+										t132 := int64(load64(m.memory, uint64(uint32(v16))+160))
+										v21 = t132
+										v25 = t131 - v21
+										t133 := int64(load64(m.memory, uint64(uint32(v0))+64))
+										t134 := v25
+										v22 = t133
+										if uint64(t134) < uint64(v22) {
 											goto l31
 										}
 										v16 = v16 + i32(160)
 										{
-											if uint64(v21-v19) >= uint64(v19) {
+											if uint64(v25-v22) >= uint64(v22) {
 												goto l32
 											}
-											t136 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(448)))+172))
-											v14 = t136
+											t135 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(704)))+172))
+											v14 = t135
 										}
 									l32:
-										store64(m.memory, uint32(v16), uint64(v22))
-										v16 = v9 + v5*i32(448)
+										store64(m.memory, uint32(v16), uint64(v19))
+										v16 = v9 + v5*i32(704)
 										store32(m.memory, uint64(uint32(v16))+172, uint32(i32(0)))
 										store32(m.memory, uint64(uint32(v16))+176, uint32(v14))
-										v23 = v22
+										v21 = v19
 									}
 								l31:
 									{
-										t137 := int64(load64(m.memory, uint32(v8)))
-										if uint64(t137) > uint64(v23) {
+										t136 := int64(load64(m.memory, uint32(v8)))
+										if uint64(t136) > uint64(v21) {
 											goto l33
 										}
-										v14 = v9 + v5*i32(448)
-										t138 := int32(load32(m.memory, uint64(uint32(v14))+172))
-										store32(m.memory, uint64(uint32(v14))+172, uint32(t138+i32(1)))
+										v14 = v9 + v5*i32(704)
+										t137 := int32(load32(m.memory, uint64(uint32(v14))+172))
+										store32(m.memory, uint64(uint32(v14))+172, uint32(t137+i32(1)))
 									}
 								l33:
-									store64(m.memory, uint32(v8), uint64(v22+i64(1)))
-									t139 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-									t140 := v3
-									v22 = t139
-									store64(m.memory, uint32(t140), uint64(v22))
+									store64(m.memory, uint32(v8), uint64(v19+i64(1)))
+									t138 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+									t139 := v3
+									v19 = t138
+									store64(m.memory, uint32(t139), uint64(v19))
 									store32(m.memory, uint64(uint32(v3))+24, uint32(v5))
-									t141 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
-									store32(m.memory, uint64(uint32(v3))+40, uint32(t141))
-									t142 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
-									store16(m.memory, uint32(v3+i32(44)), uint16(t142))
+									t140 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
+									store32(m.memory, uint64(uint32(v3))+40, uint32(t140))
+									t141 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
+									store16(m.memory, uint32(v3+i32(44)), uint16(t141))
 									{
 										{
-											t143 := int32(load32(m.memory, uint64(uint32(v3))+20))
-											v14 = t143
+											t142 := int32(load32(m.memory, uint64(uint32(v3))+20))
+											v14 = t142
 											if v14 == 0 {
 												goto l34
 											}
@@ -5157,17 +5163,17 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 											goto l35
 										}
 									l34:
-										v8 = v9 + v6*i32(448)
+										v8 = v9 + v6*i32(704)
 										v16 = v8 + i32(196)
 										{
-											t144 := int32(load32(m.memory, uint64(uint32(v8))+196))
-											v8 = t144
+											t143 := int32(load32(m.memory, uint64(uint32(v8))+196))
+											v8 = t143
 											if v8 == 0 {
 												goto l36
 											}
-											t145 := v13
+											t144 := v15
 											v26 = v8 + i32(-1)
-											if uint32(t145) > uint32(v26) {
+											if uint32(t144) > uint32(v26) {
 												goto l37
 											}
 										}
@@ -5185,12 +5191,12 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 										}
 										store32(m.memory, uint64(uint32(v10+v26*i32(48)))+36, uint32(v7+i32(1)))
 									l38:
-										t146 := v16
+										t145 := v16
 										v8 = v7 + i32(1)
-										store32(m.memory, uint32(t146), uint32(v8))
-										v13 = v9 + v6*i32(448)
-										t147 := int32(load32(m.memory, uint64(uint32(v13))+192))
-										store32(m.memory, uint64(uint32(v13))+192, uint32(t147+i32(1)))
+										store32(m.memory, uint32(t145), uint32(v8))
+										v15 = v9 + v6*i32(704)
+										t146 := int32(load32(m.memory, uint64(uint32(v15))+192))
+										store32(m.memory, uint64(uint32(v15))+192, uint32(t146+i32(1)))
 									}
 								l35:
 									store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
@@ -5200,291 +5206,290 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 									}
 									{
 										{
-											var p148 int32
-											if uint64(v20) >= uint64(v24) {
-												p148 = 1
+											var p147 int32
+											if uint64(v24) <= uint64(v23) {
+												p147 = 1
 											}
-											p149 := v11
-											if v11 == i32(2) {
-												p149 = p148 << 1
+											p148 := v12
+											if v12 == i32(2) {
+												p148 = p147 << 1
 											}
-											if p149 == i32(2) {
+											if p148 == i32(2) {
 												goto l39
 											}
 											{
-												v3 = v9 + v5*i32(448)
-												t150 := int32(load32(m.memory, uint64(uint32(v3))+144))
-												if t150 == v6 {
+												v3 = v9 + v5*i32(704)
+												t149 := int32(load32(m.memory, uint64(uint32(v3))+144))
+												if t149 == v6 {
 													goto l40
 												}
 												store32(m.memory, uint32(v3+i32(144)), uint32(v6))
-												t151 := int64(load64(m.memory, uint64(uint32(v3))+128))
-												store64(m.memory, uint64(uint32(v3))+136, uint64(t151))
+												t150 := int64(load64(m.memory, uint64(uint32(v3))+128))
+												store64(m.memory, uint64(uint32(v3))+136, uint64(t150))
 											}
 										l40:
-											store64(m.memory, uint64(uint32(v3))+128, uint64(v22))
+											store64(m.memory, uint64(uint32(v3))+128, uint64(v19))
 											{
-												t152 := int32(load32(m.memory, uint32(v3+i32(172))))
-												v5 = t152
-												t153 := int32(load32(m.memory, uint32(v3+i32(176))))
-												t154 := v5
-												v3 = t153
-												p155 := v3
+												t151 := int32(load32(m.memory, uint32(v3+i32(172))))
+												v5 = t151
+												t152 := int32(load32(m.memory, uint32(v3+i32(176))))
+												t153 := v5
+												v3 = t152
+												p154 := v3
 												if uint32(v5) > uint32(v3) {
-													p155 = t154
+													p154 = t153
 												}
-												v3 = p155
-												t156 := v3
-												v7 = v9 + v6*i32(448)
-												t157 := int32(load32(m.memory, uint64(uint32(v7))+168))
-												v5 = t157
-												if uint32(t156) >= uint32(v5) {
+												v3 = p154
+												t155 := v3
+												v7 = v9 + v6*i32(704)
+												t156 := int32(load32(m.memory, uint64(uint32(v7))+168))
+												v5 = t156
+												if uint32(t155) >= uint32(v5) {
 													goto l41
 												}
-												t158 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(448)))+152))
-												t159 := int64(load64(m.memory, uint64(uint32(v0))+64))
-												if uint64(v22-t158) < uint64(t159) {
+												t157 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(704)))+152))
+												t158 := int64(load64(m.memory, uint64(uint32(v0))+64))
+												if uint64(v19-t157) < uint64(t158) {
 													goto l42
 												}
 											}
 										l41:
 											store32(m.memory, uint32(v7+i32(168)), uint32(v3))
-											store64(m.memory, uint64(uint32(v9+v6*i32(448)))+152, uint64(v22))
+											store64(m.memory, uint64(uint32(v9+v6*i32(704)))+152, uint64(v19))
 											v5 = v3
 										l42:
-											v19 = v20 + int64(uint32(v15))
+											v22 = v23 + int64(uint32(v11))
 											{
-												t160 := int64(load64(m.memory, uint64(uint32(v0))+56))
-												v23 = t160
-												if v23 != i64(0) {
+												t159 := int64(load64(m.memory, uint64(uint32(v0))+56))
+												v21 = t159
+												if v21 != i64(0) {
 													goto l43
 												}
-												p161 := i32(1)
+												p160 := i32(1)
 												if v5 != 0 {
-													p161 = v5
+													p160 = v5
 												}
-												v20 = int64(uint32(p161))
-												t162 := int32(m.memory[uint32(v25)])
-												v3 = v0 + t162&i32(31)*i32(56) + i32(200)
+												v23 = int64(uint32(p160))
+												t161 := int32(m.memory[uint32(v20)])
+												v3 = v0 + t161&i32(31)*i32(56) + i32(200)
 												{
 													{
-														t163 := int32(m.memory[uint32(v1+i32(29))])
-														t164 := v0
-														v5 = t163 & i32(31)
-														t165 := int64(load64(m.memory, uint32(t164+v5*i32(56)+i32(192))))
-														v21 = t165
-														if v21 != i64(0) {
+														t162 := int32(m.memory[uint32(v1+i32(29))])
+														t163 := v0
+														v5 = t162 & i32(31)
+														t164 := int64(load64(m.memory, uint32(t163+v5*i32(56)+i32(192))))
+														v25 = t164
+														if v25 != i64(0) {
 															goto l44
 														}
-														t166 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(176))))
-														v21 = t166
+														t165 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(176))))
+														v25 = t165
 														goto l45
 													}
 												l44:
-													t167 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(176))))
-													v23 = t167
-													t168 := int64(load64(m.memory, uint32(v0)))
-													t169 := v23
-													v27 = t168
-													t170 := int64(load64(m.memory, uint64(uint32(v0))+8))
-													t171 := int64(load64(m.memory, uint32(v0+i32(88))))
-													t172 := v27
-													v28 = t170 - t171
-													p173 := i64(0)
+													t166 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(176))))
+													v21 = t166
+													t167 := int64(load64(m.memory, uint32(v0)))
+													t168 := v21
+													v27 = t167
+													t169 := int64(load64(m.memory, uint64(uint32(v0))+8))
+													t170 := int64(load64(m.memory, uint32(v0+i32(88))))
+													t171 := v27
+													v28 = t169 - t170
+													p172 := i64(0)
 													if uint64(v27) > uint64(v28) {
-														p173 = int64(uint64((t172-v28)*v21) >> 16)
+														p172 = int64(uint64((t171-v28)*v25) >> 16)
 													}
-													v21 = p173
-													p174 := v21
-													if uint64(v21) > uint64(v23) {
-														p174 = t169
+													v25 = p172
+													p173 := v25
+													if uint64(v25) > uint64(v21) {
+														p173 = t168
 													}
-													p175 := v21
-													if v23 != i64(0) {
-														p175 = p174
+													p174 := v25
+													if v21 != i64(0) {
+														p174 = p173
 													}
-													v21 = p175
+													v25 = p174
 												}
 											l45:
-												t176 := int64(load64(m.memory, uint32(v3)))
-												v23 = t176
-												t177 := int64(uint64(v21) / uint64(v20))
-												v21 = t177
-												t178 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(448)))+184))
-												t179 := v21
-												v20 = t178 * (v20 + i64(-1))
-												if uint64(t179) <= uint64(v20) {
+												t175 := int64(load64(m.memory, uint32(v3)))
+												v21 = t175
+												t176 := int64(uint64(v25) / uint64(v23))
+												v25 = t176
+												t177 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(704)))+184))
+												t178 := v25
+												v23 = t177 * (v23 + i64(-1))
+												if uint64(t178) <= uint64(v23) {
 													goto l43
 												}
-												t180 := v23
-												v20 = v21 - v20
-												p181 := v20
-												if uint64(v20) < uint64(v23) {
-													p181 = t180
+												t179 := v21
+												v23 = v25 - v23
+												p180 := v23
+												if uint64(v23) < uint64(v21) {
+													p180 = t179
 												}
-												v23 = p181
+												v21 = p180
 											}
 										l43:
 											{
-												if uint64(v19) < uint64(v23) {
-													var p185 int32
-													if uint64(v19) >= uint64(v24) {
-														p185 = 1
+												if uint64(v22) < uint64(v21) {
+													var p184 int32
+													if uint64(v22) >= uint64(v24) {
+														p184 = 1
 													}
-													v3 = p185
+													v3 = p184
 													goto l47
 												}
 												v3 = i32(2)
-												t182 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-												store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t182|i32(2)))
-												v5 = v9 + v6*i32(448)
-												t183 := int32(load32(m.memory, uint64(uint32(v5))+196))
-												store32(m.memory, uint64(uint32(v5))+200, uint32(t183))
-												store64(m.memory, uint32(v5+v2<<3+i32(232)), uint64(v22))
-												t184 := int64(load64(m.memory, uint64(uint32(v5))+208))
-												store64(m.memory, uint64(uint32(v5))+208, uint64(t184+i64(1)))
+												t181 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+												store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t181|i32(2)))
+												v5 = v9 + v6*i32(704)
+												t182 := int32(load32(m.memory, uint64(uint32(v5))+196))
+												store32(m.memory, uint64(uint32(v5))+200, uint32(t182))
+												store64(m.memory, uint32(v5+v2<<3+i32(232)), uint64(v19))
+												t183 := int64(load64(m.memory, uint64(uint32(v5))+208))
+												store64(m.memory, uint64(uint32(v5))+208, uint64(t183+i64(1)))
 												goto l47
 											}
 										}
 									l39:
-										v3 = v9 + v5*i32(448)
-										t186 := int64(load64(m.memory, uint64(uint32(v3))+128))
-										v23 = t186
+										v3 = v9 + v5*i32(704)
+										t185 := int64(load64(m.memory, uint64(uint32(v3))+128))
+										v21 = t185
 										{
-											t187 := int32(load32(m.memory, uint64(uint32(v3))+144))
-											if t187 != v6 {
+											t186 := int32(load32(m.memory, uint64(uint32(v3))+144))
+											if t186 != v6 {
 												goto l48
 											}
 											{
-												t188 := int32(load32(m.memory, uint64(uint32(v0))+84))
-												switch t188 {
+												t187 := int32(load32(m.memory, uint64(uint32(v0))+84))
+												switch t187 {
 												default:
 													goto l48
 												case 0:
-													t189 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(448)))+148))
-													if t189 == 0 {
+													t188 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(704)))+148))
+													if t188 == 0 {
 														goto l48
 													}
 													fallthrough
 												case 2:
-													t190 := int64(load64(m.memory, uint64(uint32(v9+v5*i32(448)))+136))
-													v23 = t190
+													t189 := int64(load64(m.memory, uint64(uint32(v9+v5*i32(704)))+136))
+													v21 = t189
 												}
 											}
 										}
 									l48:
 										v3 = i32(2)
-										if v23 == 0 {
+										if v21 == 0 {
 											goto l47
 										}
 										{
-											t191 := int32(load32(m.memory, uint64(uint32(v0))+80))
-											p192 := i32(1608)
-											if t191 != 0 {
-												p192 = v9 + v6*i32(448) + v2<<3 + i32(232)
+											t190 := int32(load32(m.memory, uint64(uint32(v0))+80))
+											p191 := i32(1608)
+											if t190 != 0 {
+												p191 = v9 + v6*i32(704) + v2<<3 + i32(232)
 											}
-											t193 := int64(load64(m.memory, uint32(p192)))
-											v19 = t193
-											if uint64(v19) <= uint64(v23) {
+											t192 := int64(load64(m.memory, uint32(p191)))
+											v22 = t192
+											if uint64(v22) <= uint64(v21) {
 												goto l51
 											}
-											t194 := int64(load64(m.memory, uint64(uint32(v0))+64))
-											if uint64(v19-v23) >= uint64(t194) {
+											t193 := int64(load64(m.memory, uint64(uint32(v0))+64))
+											if uint64(v22-v21) >= uint64(t193) {
 												goto l47
 											}
 										}
 									l51:
 										{
-											t195 := int64(load64(m.memory, uint64(uint32(v10+v7*i32(48)))+8))
-											v23 = t195
-											if v23 == 0 {
+											t194 := int64(load64(m.memory, uint64(uint32(v10+v7*i32(48)))+8))
+											v21 = t194
+											if v21 == 0 {
 												goto l52
 											}
-											t196 := int64(load64(m.memory, uint64(uint32(v0))+72))
-											if uint64(v22-v23) >= uint64(t196) {
+											t195 := int64(load64(m.memory, uint64(uint32(v0))+72))
+											if uint64(v19-v21) >= uint64(t195) {
 												goto l52
 											}
-											t197 := int32(load32(m.memory, uint64(uint32(v9+v6*i32(448)))+192))
-											t198 := int32(load32(m.memory, uint64(uint32(v10+v7*i32(48)))+16))
-											if uint32(t197<<3) <= uint32(t198*i32(9)) {
+											t196 := int32(load32(m.memory, uint64(uint32(v9+v6*i32(704)))+192))
+											t197 := int32(load32(m.memory, uint64(uint32(v10+v7*i32(48)))+16))
+											if uint32(t196<<3) <= uint32(t197*i32(9)) {
 												goto l47
 											}
 										}
 									l52:
 										store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v8+i32(-1)))
-										t199 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t199|i32(4)))
+										t198 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t198|i32(4)))
 									}
 								l47:
 									m.memory[uint32(v18)] = byte(v3)
 								}
 							l30:
 								{
-									t200 := int32(load32(m.memory, uint64(uint32(v0))+120))
-									if t200 == 0 {
+									t199 := int32(load32(m.memory, uint64(uint32(v0))+120))
+									if t199 == 0 {
 										goto l53
 									}
-									t201 := int32(load32(m.memory, uint64(uint32(v0))+36))
-									if i32_shr_u(t201, v2)&i32(1) == 0 {
+									t200 := int32(load32(m.memory, uint64(uint32(v0))+36))
+									if i32_shr_u(t200, v2)&i32(1) == 0 {
 										goto l53
 									}
 									v3 = v17 & i32(3)
 									if v3 == 0 {
 										goto l53
 									}
-									v5 = v12 + v6*i32(576)
-									v1 = v5 + v2<<6
-									t202 := int32(m.memory[uint32(v1+i32(125))])
-									if t202 == i32(2) {
+									v5 = v13 + v6*i32(320)
+									v1 = v5 + v2<<5
+									t201 := int32(m.memory[uint32(v1+i32(92))])
+									if t201 == i32(2) {
 										goto l53
 									}
-									t203 := int64(load64(m.memory, uint32(v1+i32(72))))
-									v22 = t203 + int64(uint32(v15))
-									t204 := int32(m.memory[uint32(v5+i32(29))])
-									v5 = t204 & i32(31)
+									t202 := int32(load32(m.memory, uint32(v1+i32(88))))
+									v19 = int64(uint32(t202 + v11))
+									t203 := int32(m.memory[uint32(v5+i32(29))])
+									v5 = t203 & i32(31)
 									{
 										{
-											t205 := int32(load32(m.memory, uint64(uint32(v0))+32))
-											if t205 != i32(2) {
+											t204 := int32(load32(m.memory, uint64(uint32(v0))+32))
+											if t204 != i32(2) {
 												goto l54
 											}
-											t206 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(168))))
-											var p207 int32
-											if uint64(t206) < uint64(v22) {
-												p207 = 1
+											t205 := int64(load64(m.memory, uint32(v0+v5*i32(56)+i32(168))))
+											var p206 int32
+											if uint64(t205) < uint64(v19) {
+												p206 = 1
 											}
-											v5 = p207
+											v5 = p206
 											goto l55
 										}
 									l54:
-										t208 := v22
 										v5 = v0 + v5*i32(56)
-										t209 := int64(load64(m.memory, uint32(v5+i32(160))))
-										v23 = t209
-										if uint64(t208) <= uint64(v23) {
+										t207 := int64(load64(m.memory, uint32(v5+i32(160))))
+										v21 = t207
+										if uint64(v21) >= uint64(v19) {
 											goto l53
 										}
-										t210 := int64(load64(m.memory, uint32(v5+i32(168))))
-										v19 = t210
-										if uint64(v19) < uint64(v22) {
+										t208 := int64(load64(m.memory, uint32(v5+i32(168))))
+										v22 = t208
+										if uint64(v22) < uint64(v19) {
 											goto l56
 										}
-										v5 = v12 + v6*i32(576)
-										t211 := int64(load64(m.memory, uint64(uint32(v5))+56))
-										t212 := v5
-										v20 = t211
-										store64(m.memory, uint64(uint32(t212))+56, uint64(v20+i64(1)))
-										t213 := int64(load64(m.memory, uint64(uint32(v0))+40))
-										t214 := int64(uint64(t213*(v22-v23)) / uint64(v19-v23))
-										t215 := int64(load64(m.memory, uint32(v0+i32(96))))
-										v22 = int64(uint32(v6))<<40 + v20*i64(-0x61c8864680b583eb) + t215 + i64(-0x61c8864680b583eb)
-										v22 = (int64(uint64(v22)>>30) ^ v22) * i64(-4658895280553007687)
-										v22 = (int64(uint64(v22)>>27) ^ v22) * i64(-0x6b2fb644ecceee15)
-										var p216 int32
-										if uint64(t214) > uint64(int64(uint64(v22)>>63)^int64(uint64(v22)>>32)) {
-											p216 = 1
+										v5 = v13 + v6*i32(320)
+										t209 := int64(load64(m.memory, uint64(uint32(v5))+56))
+										t210 := v5
+										v23 = t209
+										store64(m.memory, uint64(uint32(t210))+56, uint64(v23+i64(1)))
+										t211 := int64(load64(m.memory, uint64(uint32(v0))+40))
+										t212 := int64(uint64(t211*(v19-v21)) / uint64(v22-v21))
+										t213 := int64(load64(m.memory, uint32(v0+i32(96))))
+										v19 = int64(uint32(v6))<<40 + v23*i64(-0x61c8864680b583eb) + t213 + i64(-0x61c8864680b583eb)
+										v19 = (int64(uint64(v19)>>30) ^ v19) * i64(-4658895280553007687)
+										v19 = (int64(uint64(v19)>>27) ^ v19) * i64(-0x6b2fb644ecceee15)
+										var p214 int32
+										if uint64(t212) > uint64(int64(uint64(v19)>>63)^int64(uint64(v19)>>32)) {
+											p214 = 1
 										}
-										v5 = p216
+										v5 = p214
 									}
 								l55:
 									if v5 == 0 {
@@ -5499,24 +5504,24 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 										goto l53
 									}
 								l57:
-									t217 := int32(m.memory[uint64(uint32(i32(0)))+1775])
-									m.memory[uint64(uint32(i32(0)))+1775] = byte(t217 | i32(48))
-									v3 = v12 + v6*i32(576)
-									t218 := int64(load64(m.memory, uint64(uint32(v3))+48))
-									store64(m.memory, uint64(uint32(v3))+48, uint64(t218+i64(1)))
+									t215 := int32(m.memory[uint64(uint32(i32(0)))+1775])
+									m.memory[uint64(uint32(i32(0)))+1775] = byte(t215 | i32(48))
+									v3 = v13 + v6*i32(320)
+									t216 := int64(load64(m.memory, uint64(uint32(v3))+48))
+									store64(m.memory, uint64(uint32(v3))+48, uint64(t216+i64(1)))
 								}
 							l53:
-								t219 := int32(m.memory[uint64(uint32(i32(0)))+1781])
-								m.memory[uint64(uint32(i32(0)))+1781] = byte(t219 + i32(-1))
-								v3 = v12 + v6*i32(576)
-								t220 := int32(load32(m.memory, uint64(uint32(v3))+22))
-								store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t220))
-								t221 := int32(load16(m.memory, uint32(v3+i32(26))))
-								store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t221))
-								t222 := int32(load32(m.memory, uint64(uint32(v3))+16))
-								store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t222))
-								t223 := int32(load16(m.memory, uint32(v3+i32(20))))
-								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t223))
+								t217 := int32(m.memory[uint64(uint32(i32(0)))+1781])
+								m.memory[uint64(uint32(i32(0)))+1781] = byte(t217 + i32(-1))
+								v3 = v13 + v6*i32(320)
+								t218 := int32(load32(m.memory, uint64(uint32(v3))+22))
+								store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t218))
+								t219 := int32(load16(m.memory, uint32(v3+i32(26))))
+								store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t219))
+								t220 := int32(load32(m.memory, uint64(uint32(v3))+16))
+								store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t220))
+								t221 := int32(load16(m.memory, uint32(v3+i32(20))))
+								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t221))
 								store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v2))
 								store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v6))
 								store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
@@ -5550,8 +5555,8 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 		if v3 != i32(34525) {
 			goto l1
 		}
-		t226 := int32(m.memory[uint64(uint32(i32(0)))+1774])
-		v3 = t226
+		t224 := int32(m.memory[uint64(uint32(i32(0)))+1774])
+		v3 = t224
 		if v3&i32(240) != i32(96) {
 			goto l1
 		}
@@ -5567,9 +5572,9 @@ l1:
 func (m *Module) Xprocess(v0 int32) {
 	var v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 int32
 	var v12, v13, v14, v15 int64
-	var v16, v17, v18, v19, v20, v21, v22 int32
-	var v23, v24 int64
-	var v25, v26 int32
+	var v16, v17, v18, v19, v20, v21, v22, v23 int32
+	var v24, v25 int64
+	var v26 int32
 	var v27, v28 int64
 	t0 := m.g0
 	v1 = t0 - i32(16)
@@ -5596,12 +5601,12 @@ func (m *Module) Xprocess(v0 int32) {
 			if v3 == 0 {
 				goto l1
 			}
-			t6 := int32(m.memory[uint64(uint32(v3+v2*i32(576)))+28])
+			t6 := int32(m.memory[uint64(uint32(v3+v2*i32(320)))+28])
 			if t6 != i32(1) {
 				goto l1
 			}
 			t7 := int32(load32(m.memory, uint64(uint32(i32(0)))+1540))
-			v4 = v3 + v2*i32(576)
+			v4 = v3 + v2*i32(320)
 			t8 := int32(load32(m.memory, uint32(v4)))
 			v5 = t8
 			if uint32(t7) <= uint32(v5) {
@@ -5649,7 +5654,7 @@ func (m *Module) Xprocess(v0 int32) {
 					if uint32(v8+i32(-1)) < uint32(i32(2)) {
 						goto l4
 					}
-					t15 := m.fn3(v9, v4, v3+v2*i32(576)+v11<<6+i32(64), v10&i32(3), v0)
+					t15 := m.fn3(v9, v4, v11, v10&i32(3), v0)
 					v2 = t15
 					if v2 == 0 {
 						goto l2
@@ -5687,13 +5692,13 @@ func (m *Module) Xprocess(v0 int32) {
 							}
 						}
 					l5:
-						t22 := int32(m.memory[uint32(v3+v2*i32(576)+i32(29))])
+						t22 := int32(m.memory[uint32(v3+v2*i32(320)+i32(29))])
 						v11 = t22 & i32(31)
 						v12 = int64(uint32(v9))
 						goto l7
 					}
 				l6:
-					t23 := int32(m.memory[uint32(v3+v2*i32(576)+i32(29))])
+					t23 := int32(m.memory[uint32(v3+v2*i32(320)+i32(29))])
 					t24 := v6 + v5*i32(1952)
 					v11 = t23 & i32(31)
 					t25 := int64(load64(m.memory, uint32(t24+v11*i32(56)+i32(200))))
@@ -5729,7 +5734,7 @@ func (m *Module) Xprocess(v0 int32) {
 					if uint64(v14) < uint64(v12) {
 						goto l10
 					}
-					v8 = v3 + v2*i32(576)
+					v8 = v3 + v2*i32(320)
 					t31 := int64(load64(m.memory, uint64(uint32(v8))+56))
 					t32 := v8
 					v15 = t31
@@ -5770,7 +5775,7 @@ func (m *Module) Xprocess(v0 int32) {
 				v4 = v4&i32(0xffff) + int32(uint32(v4)>>16)
 				v4 = int32(uint32(v4)>>16) + v4 ^ i32(-1)
 				store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v4<<8|int32(uint32(v4&i32(0xff00))>>8)))
-				v2 = v3 + v2*i32(576)
+				v2 = v3 + v2*i32(320)
 				t40 := int64(load64(m.memory, uint64(uint32(v2))+48))
 				store64(m.memory, uint64(uint32(v2))+48, uint64(t40+i64(1)))
 			}
@@ -5786,7 +5791,7 @@ func (m *Module) Xprocess(v0 int32) {
 					goto l12
 				}
 				t43 := int32(load32(m.memory, uint64(uint32(i32(0)))+1648))
-				v2 = v2 + t43*i32(448)
+				v2 = v2 + t43*i32(704)
 				t44 := int64(load64(m.memory, uint64(uint32(v2))+112))
 				t45 := v2
 				v2 = v6 + v5*i32(1952)
@@ -5825,7 +5830,7 @@ l1:
 		t53 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
 		p54 := i32(0)
 		if uint32(t53) > uint32(v3) {
-			p54 = t51 + v3*i32(576)
+			p54 = t51 + v3*i32(320)
 		}
 		v2 = p54
 		if v2 == 0 {
@@ -6044,164 +6049,162 @@ l1:
 						{
 							v3 = v6 & i32(0xffff)
 							if v3 == i32(34997) {
-								t307 := int32(load32(m.memory, uint32(v2)))
-								m.fn13(t307)
+								t305 := int32(load32(m.memory, uint32(v2)))
+								m.fn13(t305)
 								v6 = i32(0)
-								t308 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-								v3 = t308
+								t306 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+								v3 = t306
 								if v3 != i32(1) {
 									goto l33
 								}
-								t309 := int32(load32(m.memory, uint64(uint32(v5))+28))
-								v0 = v0 - t309
-								var p310 int32
+								t307 := int32(load32(m.memory, uint64(uint32(v5))+28))
+								v0 = v0 - t307
+								var p308 int32
 								if uint32(v0) > uint32(i32(60)) {
-									p310 = 1
+									p308 = 1
 								}
-								v3 = p310
-								t311 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-								v7 = t311
+								v3 = p308
+								t309 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+								v7 = t309
 								{
-									t312 := int64(load64(m.memory, uint32(v5+i32(88))))
-									v14 = t312
-									if v14 == 0 {
+									t310 := int64(load64(m.memory, uint32(v5+i32(88))))
+									v12 = t310
+									if v12 == 0 {
 										goto l87
 									}
 									v6 = i32(0)
-									t313 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-									v4 = t313
+									t311 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v4 = t311
 									if v4 == 0 {
 										goto l87
 									}
-									t314 := int32(load32(m.memory, uint32(v4+v7*i32(448)+i32(108))))
-									v6 = t314
+									t312 := int32(load32(m.memory, uint32(v4+v7*i32(704)+i32(108))))
+									v6 = t312
 								}
 							l87:
-								p315 := i32(60)
+								p313 := i32(60)
 								if v3 != 0 {
-									p315 = v0
+									p313 = v0
 								}
-								v0 = p315
+								v0 = p313
 								{
-									t316 := int32(m.memory[uint32(v2+i32(29))])
-									t317 := v5
-									v3 = t316 & i32(31)
-									t318 := int64(load64(m.memory, uint32(t317+v3*i32(56)+i32(192))))
-									v15 = t318
-									if v15 == 0 {
+									t314 := int32(m.memory[uint32(v2+i32(29))])
+									t315 := v5
+									v4 = t314 & i32(31)
+									t316 := int64(load64(m.memory, uint32(t315+v4*i32(56)+i32(192))))
+									v13 = t316
+									if v13 == 0 {
 										goto l88
 									}
-									t319 := int32(m.memory[uint64(uint32(v5))+24])
-									if t319&i32(128) == 0 {
+									t317 := int32(m.memory[uint64(uint32(v5))+24])
+									if t317&i32(128) == 0 {
 										goto l88
 									}
-									v23 = int64(uint32(v0))
-									t320 := int64(load64(m.memory, uint64(uint32(v2))+512))
-									t321 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(176))))
-									t322 := v23 - int64(uint32(v6)) + t320
-									v12 = t321
-									t323 := int64(load64(m.memory, uint32(v5)))
-									t324 := v12
-									v13 = t323
-									t325 := int64(load64(m.memory, uint64(uint32(v5))+8))
-									t326 := v13
-									v24 = t325 - v14
-									p327 := i64(0)
-									if uint64(v13) > uint64(v24) {
-										p327 = int64(uint64((t326-v24)*v15) >> 16)
+									t318 := int64(load64(m.memory, uint32(v5+v4*i32(56)+i32(176))))
+									v14 = t318
+									t319 := int64(load64(m.memory, uint32(v5)))
+									t320 := v14
+									v15 = t319
+									t321 := int64(load64(m.memory, uint64(uint32(v5))+8))
+									t322 := v15
+									v24 = t321 - v12
+									p323 := i64(0)
+									if uint64(v15) > uint64(v24) {
+										p323 = int64(uint64((t322-v24)*v13) >> 16)
 									}
-									v13 = p327
-									p328 := v13
-									if uint64(v13) > uint64(v12) {
-										p328 = t324
+									v15 = p323
+									p324 := v15
+									if uint64(v15) > uint64(v14) {
+										p324 = t320
 									}
-									p329 := v13
-									if v12 != i64(0) {
-										p329 = p328
+									p325 := v15
+									if v14 != i64(0) {
+										p325 = p324
 									}
-									if uint64(t322) <= uint64(p329) {
+									t326 := int32(load32(m.memory, uint64(uint32(v2))+288))
+									if uint64(p325) >= uint64(uint32(v0-v6+t326)) {
 										goto l88
 									}
-									t330 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-									v4 = t330
-									if v4 == 0 {
+									t327 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+									v3 = t327
+									if v3 == 0 {
 										goto l27
 									}
-									t331 := v5 + i32(88)
-									v14 = v14 + v23
-									store64(m.memory, uint32(t331), uint64(v14))
-									t332 := v4 + v7*i32(448) + i32(108)
+									t328 := v5 + i32(88)
+									v12 = v12 + int64(uint32(v0))
+									store64(m.memory, uint32(t328), uint64(v12))
+									t329 := v3 + v7*i32(704) + i32(108)
 									v6 = v6 + v0
-									store32(m.memory, uint32(t332), uint32(v6))
+									store32(m.memory, uint32(t329), uint32(v6))
 								}
 							l88:
-								t333 := int64(load64(m.memory, uint64(uint32(v2))+512))
-								t334 := v2
-								v13 = int64(uint32(v0))
-								v12 = t333 + v13
-								store64(m.memory, uint64(uint32(t334))+512, uint64(v12))
+								t330 := int32(load32(m.memory, uint64(uint32(v2))+288))
+								t331 := v2
+								v3 = t330 + v0
+								store32(m.memory, uint64(uint32(t331))+288, uint32(v3))
 								{
-									t335 := int64(load32(m.memory, uint32(v2+i32(560))))
-									if uint64(v12) <= uint64(t335) {
+									t332 := int32(load32(m.memory, uint32(v2+i32(292))))
+									if uint32(v3) <= uint32(t332) {
 										goto l89
 									}
-									store32(m.memory, uint64(uint32(v2))+560, uint32(v12))
+									store32(m.memory, uint64(uint32(v2))+292, uint32(v3))
 								}
 							l89:
-								t336 := int64(load64(m.memory, uint64(uint32(v5))+8))
-								t337 := v5
-								v13 = t336 + v13
-								store64(m.memory, uint64(uint32(t337))+8, uint64(v13))
-								t338 := int32(m.memory[uint64(uint32(v5))+24])
-								if t338&i32(128) == 0 {
+								t333 := int64(load64(m.memory, uint64(uint32(v5))+8))
+								t334 := v5
+								v14 = t333 + int64(uint32(v0))
+								store64(m.memory, uint64(uint32(t334))+8, uint64(v14))
+								t335 := int32(m.memory[uint64(uint32(v5))+24])
+								if t335&i32(128) == 0 {
 									goto l27
 								}
-								t339 := int32(m.memory[uint32(v2+i32(572))])
-								if t339 != 0 {
+								t336 := int32(m.memory[uint32(v2+i32(317))])
+								if t336 != 0 {
 									goto l27
 								}
 								if v6 != 0 {
 									goto l90
 								}
+								v15 = int64(uint32(v3))
 								{
 									{
-										if v15 != i64(0) {
+										if v13 != i64(0) {
 											goto l91
 										}
-										t340 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(176))))
-										v13 = t340
+										t337 := int64(load64(m.memory, uint32(v5+v4*i32(56)+i32(176))))
+										v12 = t337
 										goto l92
 									}
 								l91:
-									t341 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(176))))
-									v24 = t341
-									t342 := int64(load64(m.memory, uint32(v5)))
-									t343 := v24
-									v23 = t342
-									t344 := v23
-									v13 = v13 - v14
-									p345 := i64(0)
-									if uint64(v23) > uint64(v13) {
-										p345 = int64(uint64((t344-v13)*v15) >> 16)
+									t338 := int64(load64(m.memory, uint32(v5+v4*i32(56)+i32(176))))
+									v24 = t338
+									t339 := int64(load64(m.memory, uint32(v5)))
+									t340 := v24
+									v25 = t339
+									t341 := v25
+									v12 = v14 - v12
+									p342 := i64(0)
+									if uint64(v25) > uint64(v12) {
+										p342 = int64(uint64((t341-v12)*v13) >> 16)
 									}
-									v13 = p345
-									p346 := v13
-									if uint64(v13) > uint64(v24) {
-										p346 = t343
+									v12 = p342
+									p343 := v12
+									if uint64(v12) > uint64(v24) {
+										p343 = t340
 									}
-									p347 := v13
+									p344 := v12
 									if v24 != i64(0) {
-										p347 = p346
+										p344 = p343
 									}
-									v13 = p347
+									v12 = p344
 								}
 							l92:
-								if uint64(v12) < uint64(v13) {
+								if uint64(v12) > uint64(v15) {
 									goto l27
 								}
 							l90:
-								t348 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-								store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t348|i32(1)))
+								t345 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+								store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t345|i32(1)))
 								goto l27
 							}
 							if v3 != i32(2048) {
@@ -6382,333 +6385,331 @@ l1:
 									goto l43
 								}
 								t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-								v11 = t123
-								if v11 != 0 {
+								v17 = t123
+								if v17 != 0 {
 									v9 = v0 - v19
 									var p124 int32
 									if uint32(v9) > uint32(i32(60)) {
 										p124 = 1
 									}
-									v16 = p124
+									v11 = p124
 									t125 := v2
 									v0 = int32(uint32(v20)>>5) & i32(7)
-									v18 = t125 + v0<<6
-									v17 = i32(0)
+									v18 = t125 + v0<<5
+									v16 = i32(0)
 									t126 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-									v19 = t126
+									v22 = t126
 									{
 										t127 := int64(load64(m.memory, uint32(v5+i32(88))))
-										v14 = t127
-										if v14 == 0 {
+										v12 = t127
+										if v12 == 0 {
 											goto l52
 										}
-										v17 = i32(0)
+										v16 = i32(0)
 										t128 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-										v22 = t128
-										if v22 == 0 {
+										v19 = t128
+										if v19 == 0 {
 											goto l52
 										}
-										t129 := int32(load32(m.memory, uint32(v22+v19*i32(448)+v0<<2+i32(80))))
-										v17 = t129
+										t129 := int32(load32(m.memory, uint32(v19+v22*i32(704)+v0<<2+i32(80))))
+										v16 = t129
 									}
 								l52:
 									p130 := i32(60)
-									if v16 != 0 {
+									if v11 != 0 {
 										p130 = v9
 									}
-									v16 = p130
-									v9 = v18 + i32(64)
+									v9 = p130
+									v11 = v18 + i32(64)
 									{
 										{
 											t131 := int32(m.memory[uint32(v2+i32(29))])
 											t132 := v5
-											v22 = t131 & i32(31)
-											t133 := int64(load64(m.memory, uint32(t132+v22*i32(56)+i32(192))))
-											v15 = t133
-											if v15 == 0 {
+											v23 = t131 & i32(31)
+											t133 := int64(load64(m.memory, uint32(t132+v23*i32(56)+i32(192))))
+											v13 = t133
+											if v13 == 0 {
 												goto l53
 											}
 											t134 := int32(load32(m.memory, uint64(uint32(v5))+24))
-											v18 = t134
-											if i32_shr_u(v18, v0)&i32(1) == 0 {
+											v19 = t134
+											if i32_shr_u(v19, v0)&i32(1) == 0 {
 												goto l53
 											}
-											v23 = int64(uint32(v16))
-											t135 := int64(load64(m.memory, uint32(v9)))
-											t136 := int64(load64(m.memory, uint32(v5+v22*i32(56)+i32(176))))
-											t137 := v23 - int64(uint32(v17)) + t135
-											v12 = t136
-											t138 := int64(load64(m.memory, uint32(v5)))
-											t139 := v12
-											v13 = t138
-											t140 := int64(load64(m.memory, uint64(uint32(v5))+8))
-											t141 := v13
-											v24 = t140 - v14
-											p142 := i64(0)
-											if uint64(v13) > uint64(v24) {
-												p142 = int64(uint64((t141-v24)*v15) >> 16)
+											t135 := int64(load64(m.memory, uint32(v5+v23*i32(56)+i32(176))))
+											v14 = t135
+											t136 := int64(load64(m.memory, uint32(v5)))
+											t137 := v14
+											v15 = t136
+											t138 := int64(load64(m.memory, uint64(uint32(v5))+8))
+											t139 := v15
+											v24 = t138 - v12
+											p140 := i64(0)
+											if uint64(v15) > uint64(v24) {
+												p140 = int64(uint64((t139-v24)*v13) >> 16)
 											}
-											v13 = p142
-											p143 := v13
-											if uint64(v13) > uint64(v12) {
-												p143 = t139
+											v15 = p140
+											p141 := v15
+											if uint64(v15) > uint64(v14) {
+												p141 = t137
 											}
-											p144 := v13
-											if v12 != i64(0) {
-												p144 = p143
+											p142 := v15
+											if v14 != i64(0) {
+												p142 = p141
 											}
-											if uint64(t137) <= uint64(p144) {
+											t143 := int32(load32(m.memory, uint32(v11)))
+											if uint64(p142) >= uint64(uint32(v9-v16+t143)) {
 												goto l53
 											}
-											t145 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-											v25 = t145
-											if v25 == 0 {
+											t144 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+											v18 = t144
+											if v18 == 0 {
 												goto l54
 											}
-											t146 := v5 + i32(88)
-											v14 = v14 + v23
-											store64(m.memory, uint32(t146), uint64(v14))
-											t147 := v25 + v19*i32(448) + v0<<2 + i32(80)
-											v17 = v17 + v16
-											store32(m.memory, uint32(t147), uint32(v17))
+											t145 := v5 + i32(88)
+											v12 = v12 + int64(uint32(v9))
+											store64(m.memory, uint32(t145), uint64(v12))
+											t146 := v18 + v22*i32(704) + v0<<2 + i32(80)
+											v16 = v16 + v9
+											store32(m.memory, uint32(t146), uint32(v16))
 										}
 									l53:
-										t148 := int64(load64(m.memory, uint32(v9)))
-										t149 := v9
-										v13 = int64(uint32(v16))
-										v12 = t148 + v13
-										store64(m.memory, uint32(t149), uint64(v12))
+										t147 := int32(load32(m.memory, uint32(v11)))
+										t148 := v11
+										v18 = t147 + v9
+										store32(m.memory, uint32(t148), uint32(v18))
 										{
-											t150 := v12
-											v9 = v2 + v0<<6 + i32(112)
-											t151 := int64(load32(m.memory, uint32(v9)))
-											if uint64(t150) <= uint64(t151) {
+											t149 := v18
+											v11 = v2 + v0<<5 + i32(68)
+											t150 := int32(load32(m.memory, uint32(v11)))
+											if uint32(t149) <= uint32(t150) {
 												goto l55
 											}
-											store32(m.memory, uint32(v9), uint32(v12))
+											store32(m.memory, uint32(v11), uint32(v18))
 										}
 									l55:
-										t152 := int64(load64(m.memory, uint64(uint32(v5))+8))
-										t153 := v5
-										v13 = t152 + v13
-										store64(m.memory, uint64(uint32(t153))+8, uint64(v13))
-										t154 := int32(load32(m.memory, uint64(uint32(v5))+24))
-										v18 = t154
-										if i32_shr_u(v18, v0)&i32(1) == 0 {
+										t151 := int64(load64(m.memory, uint64(uint32(v5))+8))
+										t152 := v5
+										v14 = t151 + int64(uint32(v9))
+										store64(m.memory, uint64(uint32(t152))+8, uint64(v14))
+										t153 := int32(load32(m.memory, uint64(uint32(v5))+24))
+										v19 = t153
+										if i32_shr_u(v19, v0)&i32(1) == 0 {
 											goto l54
 										}
-										t155 := int32(m.memory[uint32(v2+v0<<6+i32(124))])
-										if t155 != 0 {
+										t154 := int32(m.memory[uint32(v2+v0<<5+i32(93))])
+										if t154 != 0 {
 											goto l54
 										}
-										if v17 != 0 {
+										if v16 != 0 {
 											goto l56
 										}
+										v15 = int64(uint32(v18))
 										{
 											{
-												if v15 != i64(0) {
+												if v13 != i64(0) {
 													goto l57
 												}
-												t156 := int64(load64(m.memory, uint32(v5+v22*i32(56)+i32(176))))
-												v13 = t156
+												t155 := int64(load64(m.memory, uint32(v5+v23*i32(56)+i32(176))))
+												v12 = t155
 												goto l58
 											}
 										l57:
-											t157 := int64(load64(m.memory, uint32(v5+v22*i32(56)+i32(176))))
-											v24 = t157
-											t158 := int64(load64(m.memory, uint32(v5)))
-											t159 := v24
-											v23 = t158
-											t160 := v23
-											v13 = v13 - v14
-											p161 := i64(0)
-											if uint64(v23) > uint64(v13) {
-												p161 = int64(uint64((t160-v13)*v15) >> 16)
+											t156 := int64(load64(m.memory, uint32(v5+v23*i32(56)+i32(176))))
+											v24 = t156
+											t157 := int64(load64(m.memory, uint32(v5)))
+											t158 := v24
+											v25 = t157
+											t159 := v25
+											v12 = v14 - v12
+											p160 := i64(0)
+											if uint64(v25) > uint64(v12) {
+												p160 = int64(uint64((t159-v12)*v13) >> 16)
 											}
-											v13 = p161
-											p162 := v13
-											if uint64(v13) > uint64(v24) {
-												p162 = t159
+											v12 = p160
+											p161 := v12
+											if uint64(v12) > uint64(v24) {
+												p161 = t158
 											}
-											p163 := v13
+											p162 := v12
 											if v24 != i64(0) {
-												p163 = p162
+												p162 = p161
 											}
-											v13 = p163
+											v12 = p162
 										}
 									l58:
-										if uint64(v12) < uint64(v13) {
+										if uint64(v12) > uint64(v15) {
 											goto l54
 										}
 									l56:
-										t164 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t164|i32(1)))
+										t163 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+										store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t163|i32(1)))
 									}
 								l54:
 									{
-										t165 := int32(load32(m.memory, uint64(uint32(v5))+48))
-										if t165 == 0 {
+										t164 := int32(load32(m.memory, uint64(uint32(v5))+48))
+										if t164 == 0 {
 											goto l59
 										}
 										if v6 == 0 {
 											goto l59
 										}
-										if i32_shr_u(v18, v0)&i32(1) == 0 {
+										if i32_shr_u(v19, v0)&i32(1) == 0 {
 											goto l59
 										}
-										t166 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-										v6 = t166
+										t165 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+										v6 = t165
 										if v6 == 0 {
 											goto l59
 										}
-										v9 = int32(uint32(v21) >> 24)
-										t167 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-										t168 := int32(uint32(v21)>>16) & i32(255)
-										v17 = t167
-										v9 = t168 ^ v17
-										t169 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-										t170 := int32(uint32(v21)>>8) & i32(255)
-										v18 = t169
-										v9 = t170 ^ (v18 ^ int32(uint32(v17)>>8))
-										t171 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-										t172 := v21 & i32(255)
-										v17 = t171
-										v9 = t172 ^ (v17^int32(uint32(v18)>>8))&i32(0xffff)
-										t173 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-										t174 := int32(uint32((v17^v4)&i32(0xff00)) >> 8)
-										v17 = t173
-										v9 = t174 ^ v17
-										t175 := int32(load16(m.memory, uint32(v9&i32(255)<<1+i32(1024))))
-										t176 := int32(uint32(v17)>>8) ^ v4&i32(255)
-										v9 = t175
-										v4 = t176 ^ v9
-										t177 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t178 := int32(uint32(v3) >> 24)
-										v17 = t177
-										v4 = t178 ^ (v17 ^ int32(uint32(v9)>>8))
-										t179 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t180 := int32(uint32(v3)>>16) & i32(255)
-										v9 = t179
-										v4 = t180 ^ (v9 ^ int32(uint32(v17)>>8))
-										t181 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t182 := int32(uint32(v3)>>8) & i32(255)
-										v17 = t181
-										v4 = t182 ^ (v17 ^ int32(uint32(v9)>>8))
-										t183 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
-										t184 := v3 & i32(255)
-										v4 = t183
-										v3 = t184 ^ (v4^int32(uint32(v17)>>8))&i32(0xffff)
-										t185 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-										t186 := int32(uint32((v4^v7)&i32(0xff00)) >> 8)
-										v4 = t185
-										v3 = t186 ^ v4
-										t187 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-										t188 := int32(uint32(v4)>>8) ^ v7&i32(255)
-										v7 = t187
-										v3 = t188 ^ v7
-										t189 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-										v4 = t189
+										v11 = int32(uint32(v21) >> 24)
+										t166 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t167 := int32(uint32(v21)>>16) & i32(255)
+										v16 = t166
+										v11 = t167 ^ v16
+										t168 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t169 := int32(uint32(v21)>>8) & i32(255)
+										v18 = t168
+										v11 = t169 ^ (v18 ^ int32(uint32(v16)>>8))
+										t170 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t171 := v21 & i32(255)
+										v16 = t170
+										v11 = t171 ^ (v16^int32(uint32(v18)>>8))&i32(0xffff)
+										t172 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t173 := int32(uint32((v16^v4)&i32(0xff00)) >> 8)
+										v16 = t172
+										v11 = t173 ^ v16
+										t174 := int32(load16(m.memory, uint32(v11&i32(255)<<1+i32(1024))))
+										t175 := int32(uint32(v16)>>8) ^ v4&i32(255)
+										v11 = t174
+										v4 = t175 ^ v11
+										t176 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t177 := int32(uint32(v3) >> 24)
+										v16 = t176
+										v4 = t177 ^ (v16 ^ int32(uint32(v11)>>8))
+										t178 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t179 := int32(uint32(v3)>>16) & i32(255)
+										v11 = t178
+										v4 = t179 ^ (v11 ^ int32(uint32(v16)>>8))
+										t180 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t181 := int32(uint32(v3)>>8) & i32(255)
+										v16 = t180
+										v4 = t181 ^ (v16 ^ int32(uint32(v11)>>8))
+										t182 := int32(load16(m.memory, uint32(v4&i32(255)<<1+i32(1024))))
+										t183 := v3 & i32(255)
+										v4 = t182
+										v3 = t183 ^ (v4^int32(uint32(v16)>>8))&i32(0xffff)
+										t184 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										t185 := int32(uint32((v4^v7)&i32(0xff00)) >> 8)
+										v4 = t184
+										v3 = t185 ^ v4
+										t186 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										t187 := int32(uint32(v4)>>8) ^ v7&i32(255)
+										v7 = t186
+										v3 = t187 ^ v7
+										t188 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										v4 = t188
 										v3 = v4 ^ int32(uint32(v7)>>8) ^ v8
-										t190 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-										v9 = t190
-										t191 := int32(load32(m.memory, uint32(v2)))
-										t192 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
-										t193 := v9
-										v4 = t191<<16 | (t192 ^ int32(uint32(v4)>>8))
-										t194 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-										t195 := t193 + v4*i32(48)
-										v18 = t194
-										p196 := i32(0)
+										t189 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+										v11 = t189
+										t190 := int32(load32(m.memory, uint32(v2)))
+										t191 := int32(load16(m.memory, uint32(v3&i32(255)<<1+i32(1024))))
+										t192 := v11
+										v4 = t190<<16 | (t191 ^ int32(uint32(v4)>>8))
+										t193 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+										t194 := t192 + v4*i32(48)
+										v18 = t193
+										p195 := i32(0)
 										if uint32(v18) > uint32(v4) {
-											p196 = t195
+											p195 = t194
 										}
-										v3 = p196
+										v3 = p195
 										if v3 == 0 {
 											goto l59
 										}
-										t197 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
-										t198 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-										t199 := v6
-										v7 = t198
-										t200 := int32(load32(m.memory, uint64(uint32(t199+v7*i32(448)))+180))
-										t201 := int32(load32(m.memory, uint64(uint32(v2))+4))
-										v8 = t200 + (v10 - t201)
-										t202 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
-										p203 := i32(0)
-										if uint32(t202) > uint32(v8) {
-											p203 = t197 + v8<<3
+										t196 := int32(load32(m.memory, uint64(uint32(i32(0)))+1596))
+										t197 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+										t198 := v6
+										v7 = t197
+										t199 := int32(load32(m.memory, uint64(uint32(t198+v7*i32(704)))+180))
+										t200 := int32(load32(m.memory, uint64(uint32(v2))+4))
+										v8 = t199 + (v10 - t200)
+										t201 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
+										p202 := i32(0)
+										if uint32(t201) > uint32(v8) {
+											p202 = t196 + v8<<3
 										}
-										v8 = p203
+										v8 = p202
 										if v8 == 0 {
 											goto l59
 										}
-										v21 = v11 + v10*i32(576)
-										v19 = v21 + v0<<6
-										v22 = v19 + i32(125)
-										t204 := int32(m.memory[uint32(v22)])
-										v17 = t204
-										t205 := int64(load64(m.memory, uint32(v19+i32(72))))
-										v15 = t205
-										t206 := v5
-										v25 = v21 + i32(29)
-										t207 := int32(m.memory[uint32(v25)])
-										t208 := int64(load64(m.memory, uint32(t206+t207&i32(31)*i32(56)+i32(200))))
-										v24 = t208
+										v21 = v17 + v10*i32(320)
+										v19 = v21 + v0<<5
+										v22 = v19 + i32(92)
+										t203 := int32(m.memory[uint32(v22)])
+										v16 = t203
+										t204 := int64(load32(m.memory, uint32(v19+i32(88))))
+										v15 = t204
+										t205 := v5
+										v23 = v21 + i32(29)
+										t206 := int32(m.memory[uint32(v23)])
+										t207 := int64(load64(m.memory, uint32(t205+t206&i32(31)*i32(56)+i32(200))))
+										v24 = t207
 										v21 = i32(0)
 										{
-											t209 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-											v12 = t209
-											t210 := v12
-											v19 = v6 + v7*i32(448)
-											t211 := int64(load64(m.memory, uint64(uint32(v19))+160))
-											v13 = t211
-											v23 = t210 - v13
-											t212 := int64(load64(m.memory, uint64(uint32(v5))+64))
-											t213 := v23
-											v14 = t212
-											if uint64(t213) < uint64(v14) {
+											t208 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+											v12 = t208
+											t209 := v12
+											v19 = v6 + v7*i32(704)
+											t210 := int64(load64(m.memory, uint64(uint32(v19))+160))
+											v13 = t210
+											v25 = t209 - v13
+											t211 := int64(load64(m.memory, uint64(uint32(v5))+64))
+											t212 := v25
+											v14 = t211
+											if uint64(t212) < uint64(v14) {
 												goto l60
 											}
 											v19 = v19 + i32(160)
 											{
-												if uint64(v23-v14) >= uint64(v14) {
+												if uint64(v25-v14) >= uint64(v14) {
 													goto l61
 												}
-												t214 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(448)))+172))
-												v21 = t214
+												t213 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(704)))+172))
+												v21 = t213
 											}
 										l61:
 											store64(m.memory, uint32(v19), uint64(v12))
-											v19 = v6 + v7*i32(448)
+											v19 = v6 + v7*i32(704)
 											store32(m.memory, uint64(uint32(v19))+172, uint32(i32(0)))
 											store32(m.memory, uint64(uint32(v19))+176, uint32(v21))
 											v13 = v12
 										}
 									l60:
 										{
-											t215 := int64(load64(m.memory, uint32(v8)))
-											if uint64(t215) > uint64(v13) {
+											t214 := int64(load64(m.memory, uint32(v8)))
+											if uint64(t214) > uint64(v13) {
 												goto l62
 											}
-											v21 = v6 + v7*i32(448)
-											t216 := int32(load32(m.memory, uint64(uint32(v21))+172))
-											store32(m.memory, uint64(uint32(v21))+172, uint32(t216+i32(1)))
+											v21 = v6 + v7*i32(704)
+											t215 := int32(load32(m.memory, uint64(uint32(v21))+172))
+											store32(m.memory, uint64(uint32(v21))+172, uint32(t215+i32(1)))
 										}
 									l62:
 										store64(m.memory, uint32(v8), uint64(v12+i64(1)))
-										t217 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-										t218 := v3
-										v12 = t217
-										store64(m.memory, uint32(t218), uint64(v12))
+										t216 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+										t217 := v3
+										v12 = t216
+										store64(m.memory, uint32(t217), uint64(v12))
 										store32(m.memory, uint64(uint32(v3))+24, uint32(v7))
-										t219 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
-										store32(m.memory, uint64(uint32(v3))+40, uint32(t219))
-										t220 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
-										store16(m.memory, uint32(v3+i32(44)), uint16(t220))
+										t218 := int32(load32(m.memory, uint64(uint32(i32(0)))+1766))
+										store32(m.memory, uint64(uint32(v3))+40, uint32(t218))
+										t219 := int32(load16(m.memory, uint64(uint32(i32(0)))+1770))
+										store16(m.memory, uint32(v3+i32(44)), uint16(t219))
 										{
 											{
-												t221 := int32(load32(m.memory, uint64(uint32(v3))+20))
-												v21 = t221
+												t220 := int32(load32(m.memory, uint64(uint32(v3))+20))
+												v21 = t220
 												if v21 == 0 {
 													goto l63
 												}
@@ -6716,17 +6717,17 @@ l1:
 												goto l64
 											}
 										l63:
-											v8 = v6 + v10*i32(448)
+											v8 = v6 + v10*i32(704)
 											v19 = v8 + i32(196)
 											{
-												t222 := int32(load32(m.memory, uint64(uint32(v8))+196))
-												v8 = t222
+												t221 := int32(load32(m.memory, uint64(uint32(v8))+196))
+												v8 = t221
 												if v8 == 0 {
 													goto l65
 												}
-												t223 := v18
+												t222 := v18
 												v26 = v8 + i32(-1)
-												if uint32(t223) > uint32(v26) {
+												if uint32(t222) > uint32(v26) {
 													goto l66
 												}
 											}
@@ -6739,195 +6740,195 @@ l1:
 											store32(m.memory, uint64(uint32(v3))+36, uint32(i32(0)))
 											store32(m.memory, uint64(uint32(v3))+28, uint32(v10))
 											store32(m.memory, uint64(uint32(v3))+32, uint32(v8))
-											if v9 == 0 {
+											if v11 == 0 {
 												goto l67
 											}
-											store32(m.memory, uint64(uint32(v9+v26*i32(48)))+36, uint32(v4+i32(1)))
+											store32(m.memory, uint64(uint32(v11+v26*i32(48)))+36, uint32(v4+i32(1)))
 										l67:
-											t224 := v19
+											t223 := v19
 											v8 = v4 + i32(1)
-											store32(m.memory, uint32(t224), uint32(v8))
-											v18 = v6 + v10*i32(448)
-											t225 := int32(load32(m.memory, uint64(uint32(v18))+192))
-											store32(m.memory, uint64(uint32(v18))+192, uint32(t225+i32(1)))
+											store32(m.memory, uint32(t223), uint32(v8))
+											v18 = v6 + v10*i32(704)
+											t224 := int32(load32(m.memory, uint64(uint32(v18))+192))
+											store32(m.memory, uint64(uint32(v18))+192, uint32(t224+i32(1)))
 										}
 									l64:
 										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
 										store32(m.memory, uint64(uint32(v3))+20, uint32(v21+i32(1)))
-										if v9 == 0 {
+										if v11 == 0 {
 											goto l59
 										}
 										{
 											{
-												var p226 int32
-												if uint64(v15) >= uint64(v24) {
-													p226 = 1
+												var p225 int32
+												if uint64(v24) <= uint64(v15) {
+													p225 = 1
 												}
-												p227 := v17
-												if v17 == i32(2) {
-													p227 = p226 << 1
+												p226 := v16
+												if v16 == i32(2) {
+													p226 = p225 << 1
 												}
-												if p227 == i32(2) {
+												if p226 == i32(2) {
 													goto l68
 												}
 												{
-													v3 = v6 + v7*i32(448)
-													t228 := int32(load32(m.memory, uint64(uint32(v3))+144))
-													if t228 == v10 {
+													v3 = v6 + v7*i32(704)
+													t227 := int32(load32(m.memory, uint64(uint32(v3))+144))
+													if t227 == v10 {
 														goto l69
 													}
 													store32(m.memory, uint32(v3+i32(144)), uint32(v10))
-													t229 := int64(load64(m.memory, uint64(uint32(v3))+128))
-													store64(m.memory, uint64(uint32(v3))+136, uint64(t229))
+													t228 := int64(load64(m.memory, uint64(uint32(v3))+128))
+													store64(m.memory, uint64(uint32(v3))+136, uint64(t228))
 												}
 											l69:
 												store64(m.memory, uint64(uint32(v3))+128, uint64(v12))
 												{
-													t230 := int32(load32(m.memory, uint32(v3+i32(172))))
-													v7 = t230
-													t231 := int32(load32(m.memory, uint32(v3+i32(176))))
-													t232 := v7
-													v3 = t231
-													p233 := v3
+													t229 := int32(load32(m.memory, uint32(v3+i32(172))))
+													v7 = t229
+													t230 := int32(load32(m.memory, uint32(v3+i32(176))))
+													t231 := v7
+													v3 = t230
+													p232 := v3
 													if uint32(v7) > uint32(v3) {
-														p233 = t232
+														p232 = t231
 													}
-													v3 = p233
-													t234 := v3
-													v4 = v6 + v10*i32(448)
-													t235 := int32(load32(m.memory, uint64(uint32(v4))+168))
-													v7 = t235
-													if uint32(t234) >= uint32(v7) {
+													v3 = p232
+													t233 := v3
+													v4 = v6 + v10*i32(704)
+													t234 := int32(load32(m.memory, uint64(uint32(v4))+168))
+													v7 = t234
+													if uint32(t233) >= uint32(v7) {
 														goto l70
 													}
-													t236 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(448)))+152))
-													t237 := int64(load64(m.memory, uint64(uint32(v5))+64))
-													if uint64(v12-t236) < uint64(t237) {
+													t235 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(704)))+152))
+													t236 := int64(load64(m.memory, uint64(uint32(v5))+64))
+													if uint64(v12-t235) < uint64(t236) {
 														goto l71
 													}
 												}
 											l70:
 												store32(m.memory, uint32(v4+i32(168)), uint32(v3))
-												store64(m.memory, uint64(uint32(v6+v10*i32(448)))+152, uint64(v12))
+												store64(m.memory, uint64(uint32(v6+v10*i32(704)))+152, uint64(v12))
 												v7 = v3
 											l71:
-												v14 = v15 + int64(uint32(v16))
+												v14 = v15 + int64(uint32(v9))
 												{
-													t238 := int64(load64(m.memory, uint64(uint32(v5))+56))
-													v13 = t238
+													t237 := int64(load64(m.memory, uint64(uint32(v5))+56))
+													v13 = t237
 													if v13 != i64(0) {
 														goto l72
 													}
-													p239 := i32(1)
+													p238 := i32(1)
 													if v7 != 0 {
-														p239 = v7
+														p238 = v7
 													}
-													v15 = int64(uint32(p239))
-													t240 := int32(m.memory[uint32(v25)])
-													v3 = v5 + t240&i32(31)*i32(56) + i32(200)
+													v15 = int64(uint32(p238))
+													t239 := int32(m.memory[uint32(v23)])
+													v3 = v5 + t239&i32(31)*i32(56) + i32(200)
 													{
 														{
-															t241 := int32(m.memory[uint32(v2+i32(29))])
-															t242 := v5
-															v2 = t241 & i32(31)
-															t243 := int64(load64(m.memory, uint32(t242+v2*i32(56)+i32(192))))
-															v23 = t243
-															if v23 != i64(0) {
+															t240 := int32(m.memory[uint32(v2+i32(29))])
+															t241 := v5
+															v2 = t240 & i32(31)
+															t242 := int64(load64(m.memory, uint32(t241+v2*i32(56)+i32(192))))
+															v25 = t242
+															if v25 != i64(0) {
 																goto l73
 															}
-															t244 := int64(load64(m.memory, uint32(v5+v2*i32(56)+i32(176))))
-															v23 = t244
+															t243 := int64(load64(m.memory, uint32(v5+v2*i32(56)+i32(176))))
+															v25 = t243
 															goto l74
 														}
 													l73:
-														t245 := int64(load64(m.memory, uint32(v5+v2*i32(56)+i32(176))))
-														v13 = t245
-														t246 := int64(load64(m.memory, uint32(v5)))
-														t247 := v13
-														v27 = t246
-														t248 := int64(load64(m.memory, uint64(uint32(v5))+8))
-														t249 := int64(load64(m.memory, uint32(v5+i32(88))))
-														t250 := v27
-														v28 = t248 - t249
-														p251 := i64(0)
+														t244 := int64(load64(m.memory, uint32(v5+v2*i32(56)+i32(176))))
+														v13 = t244
+														t245 := int64(load64(m.memory, uint32(v5)))
+														t246 := v13
+														v27 = t245
+														t247 := int64(load64(m.memory, uint64(uint32(v5))+8))
+														t248 := int64(load64(m.memory, uint32(v5+i32(88))))
+														t249 := v27
+														v28 = t247 - t248
+														p250 := i64(0)
 														if uint64(v27) > uint64(v28) {
-															p251 = int64(uint64((t250-v28)*v23) >> 16)
+															p250 = int64(uint64((t249-v28)*v25) >> 16)
 														}
-														v23 = p251
-														p252 := v23
-														if uint64(v23) > uint64(v13) {
-															p252 = t247
+														v25 = p250
+														p251 := v25
+														if uint64(v25) > uint64(v13) {
+															p251 = t246
 														}
-														p253 := v23
+														p252 := v25
 														if v13 != i64(0) {
-															p253 = p252
+															p252 = p251
 														}
-														v23 = p253
+														v25 = p252
 													}
 												l74:
-													t254 := int64(load64(m.memory, uint32(v3)))
-													v13 = t254
-													t255 := int64(uint64(v23) / uint64(v15))
-													v23 = t255
-													t256 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(448)))+184))
-													t257 := v23
-													v15 = t256 * (v15 + i64(-1))
-													if uint64(t257) <= uint64(v15) {
+													t253 := int64(load64(m.memory, uint32(v3)))
+													v13 = t253
+													t254 := int64(uint64(v25) / uint64(v15))
+													v25 = t254
+													t255 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(704)))+184))
+													t256 := v25
+													v15 = t255 * (v15 + i64(-1))
+													if uint64(t256) <= uint64(v15) {
 														goto l72
 													}
-													t258 := v13
-													v15 = v23 - v15
-													p259 := v15
+													t257 := v13
+													v15 = v25 - v15
+													p258 := v15
 													if uint64(v15) < uint64(v13) {
-														p259 = t258
+														p258 = t257
 													}
-													v13 = p259
+													v13 = p258
 												}
 											l72:
 												{
 													if uint64(v14) < uint64(v13) {
-														var p263 int32
+														var p262 int32
 														if uint64(v14) >= uint64(v24) {
-															p263 = 1
+															p262 = 1
 														}
-														v2 = p263
+														v2 = p262
 														goto l76
 													}
 													v2 = i32(2)
-													t260 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t260|i32(2)))
-													v3 = v6 + v10*i32(448)
-													t261 := int32(load32(m.memory, uint64(uint32(v3))+196))
-													store32(m.memory, uint64(uint32(v3))+200, uint32(t261))
+													t259 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t259|i32(2)))
+													v3 = v6 + v10*i32(704)
+													t260 := int32(load32(m.memory, uint64(uint32(v3))+196))
+													store32(m.memory, uint64(uint32(v3))+200, uint32(t260))
 													store64(m.memory, uint32(v3+v0<<3+i32(232)), uint64(v12))
-													t262 := int64(load64(m.memory, uint64(uint32(v3))+208))
-													store64(m.memory, uint64(uint32(v3))+208, uint64(t262+i64(1)))
+													t261 := int64(load64(m.memory, uint64(uint32(v3))+208))
+													store64(m.memory, uint64(uint32(v3))+208, uint64(t261+i64(1)))
 													goto l76
 												}
 											}
 										l68:
-											v2 = v6 + v7*i32(448)
-											t264 := int64(load64(m.memory, uint64(uint32(v2))+128))
-											v13 = t264
+											v2 = v6 + v7*i32(704)
+											t263 := int64(load64(m.memory, uint64(uint32(v2))+128))
+											v13 = t263
 											{
-												t265 := int32(load32(m.memory, uint64(uint32(v2))+144))
-												if t265 != v10 {
+												t264 := int32(load32(m.memory, uint64(uint32(v2))+144))
+												if t264 != v10 {
 													goto l77
 												}
 												{
-													t266 := int32(load32(m.memory, uint64(uint32(v5))+84))
-													switch t266 {
+													t265 := int32(load32(m.memory, uint64(uint32(v5))+84))
+													switch t265 {
 													default:
 														goto l77
 													case 0:
-														t267 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(448)))+148))
-														if t267 == 0 {
+														t266 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(704)))+148))
+														if t266 == 0 {
 															goto l77
 														}
 														fallthrough
 													case 2:
-														t268 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(448)))+136))
-														v13 = t268
+														t267 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(704)))+136))
+														v13 = t267
 													}
 												}
 											}
@@ -6937,113 +6938,112 @@ l1:
 												goto l76
 											}
 											{
-												t269 := int32(load32(m.memory, uint64(uint32(v5))+80))
-												p270 := i32(1608)
-												if t269 != 0 {
-													p270 = v6 + v10*i32(448) + v0<<3 + i32(232)
+												t268 := int32(load32(m.memory, uint64(uint32(v5))+80))
+												p269 := i32(1608)
+												if t268 != 0 {
+													p269 = v6 + v10*i32(704) + v0<<3 + i32(232)
 												}
-												t271 := int64(load64(m.memory, uint32(p270)))
-												v14 = t271
+												t270 := int64(load64(m.memory, uint32(p269)))
+												v14 = t270
 												if uint64(v14) <= uint64(v13) {
 													goto l80
 												}
-												t272 := int64(load64(m.memory, uint64(uint32(v5))+64))
-												if uint64(v14-v13) >= uint64(t272) {
+												t271 := int64(load64(m.memory, uint64(uint32(v5))+64))
+												if uint64(v14-v13) >= uint64(t271) {
 													goto l76
 												}
 											}
 										l80:
 											{
-												t273 := int64(load64(m.memory, uint64(uint32(v9+v4*i32(48)))+8))
-												v13 = t273
+												t272 := int64(load64(m.memory, uint64(uint32(v11+v4*i32(48)))+8))
+												v13 = t272
 												if v13 == 0 {
 													goto l81
 												}
-												t274 := int64(load64(m.memory, uint64(uint32(v5))+72))
-												if uint64(v12-v13) >= uint64(t274) {
+												t273 := int64(load64(m.memory, uint64(uint32(v5))+72))
+												if uint64(v12-v13) >= uint64(t273) {
 													goto l81
 												}
-												t275 := int32(load32(m.memory, uint64(uint32(v6+v10*i32(448)))+192))
-												t276 := int32(load32(m.memory, uint64(uint32(v9+v4*i32(48)))+16))
-												if uint32(t275<<3) <= uint32(t276*i32(9)) {
+												t274 := int32(load32(m.memory, uint64(uint32(v6+v10*i32(704)))+192))
+												t275 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(48)))+16))
+												if uint32(t274<<3) <= uint32(t275*i32(9)) {
 													goto l76
 												}
 											}
 										l81:
 											store32(m.memory, uint64(uint32(i32(0)))+1684, uint32(v8+i32(-1)))
-											t277 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-											store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t277|i32(4)))
+											t276 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+											store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t276|i32(4)))
 										}
 									l76:
 										m.memory[uint32(v22)] = byte(v2)
 									}
 								l59:
 									{
-										t278 := int32(load32(m.memory, uint64(uint32(v5))+120))
-										if t278 == 0 {
+										t277 := int32(load32(m.memory, uint64(uint32(v5))+120))
+										if t277 == 0 {
 											goto l82
 										}
-										t279 := int32(load32(m.memory, uint64(uint32(v5))+36))
-										if i32_shr_u(t279, v0)&i32(1) == 0 {
+										t278 := int32(load32(m.memory, uint64(uint32(v5))+36))
+										if i32_shr_u(t278, v0)&i32(1) == 0 {
 											goto l82
 										}
 										v2 = v20 & i32(3)
 										if v2 == 0 {
 											goto l82
 										}
-										v3 = v11 + v10*i32(576)
-										v6 = v3 + v0<<6
-										t280 := int32(m.memory[uint32(v6+i32(125))])
-										if t280 == i32(2) {
+										v3 = v17 + v10*i32(320)
+										v6 = v3 + v0<<5
+										t279 := int32(m.memory[uint32(v6+i32(92))])
+										if t279 == i32(2) {
 											goto l82
 										}
-										t281 := int64(load64(m.memory, uint32(v6+i32(72))))
-										v12 = t281 + int64(uint32(v16))
-										t282 := int32(m.memory[uint32(v3+i32(29))])
-										v3 = t282 & i32(31)
+										t280 := int32(load32(m.memory, uint32(v6+i32(88))))
+										v12 = int64(uint32(t280 + v9))
+										t281 := int32(m.memory[uint32(v3+i32(29))])
+										v3 = t281 & i32(31)
 										{
 											{
-												t283 := int32(load32(m.memory, uint64(uint32(v5))+32))
-												if t283 != i32(2) {
+												t282 := int32(load32(m.memory, uint64(uint32(v5))+32))
+												if t282 != i32(2) {
 													goto l83
 												}
-												t284 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(168))))
-												var p285 int32
-												if uint64(t284) < uint64(v12) {
-													p285 = 1
+												t283 := int64(load64(m.memory, uint32(v5+v3*i32(56)+i32(168))))
+												var p284 int32
+												if uint64(t283) < uint64(v12) {
+													p284 = 1
 												}
-												v3 = p285
+												v3 = p284
 												goto l84
 											}
 										l83:
-											t286 := v12
 											v3 = v5 + v3*i32(56)
-											t287 := int64(load64(m.memory, uint32(v3+i32(160))))
-											v13 = t287
-											if uint64(t286) <= uint64(v13) {
+											t285 := int64(load64(m.memory, uint32(v3+i32(160))))
+											v13 = t285
+											if uint64(v13) >= uint64(v12) {
 												goto l82
 											}
-											t288 := int64(load64(m.memory, uint32(v3+i32(168))))
-											v14 = t288
+											t286 := int64(load64(m.memory, uint32(v3+i32(168))))
+											v14 = t286
 											if uint64(v14) < uint64(v12) {
 												goto l85
 											}
-											v3 = v11 + v10*i32(576)
-											t289 := int64(load64(m.memory, uint64(uint32(v3))+56))
-											t290 := v3
-											v15 = t289
-											store64(m.memory, uint64(uint32(t290))+56, uint64(v15+i64(1)))
-											t291 := int64(load64(m.memory, uint64(uint32(v5))+40))
-											t292 := int64(uint64(t291*(v12-v13)) / uint64(v14-v13))
-											t293 := int64(load64(m.memory, uint32(v5+i32(96))))
-											v12 = int64(uint32(v10))<<40 + v15*i64(-0x61c8864680b583eb) + t293 + i64(-0x61c8864680b583eb)
+											v3 = v17 + v10*i32(320)
+											t287 := int64(load64(m.memory, uint64(uint32(v3))+56))
+											t288 := v3
+											v15 = t287
+											store64(m.memory, uint64(uint32(t288))+56, uint64(v15+i64(1)))
+											t289 := int64(load64(m.memory, uint64(uint32(v5))+40))
+											t290 := int64(uint64(t289*(v12-v13)) / uint64(v14-v13))
+											t291 := int64(load64(m.memory, uint32(v5+i32(96))))
+											v12 = int64(uint32(v10))<<40 + v15*i64(-0x61c8864680b583eb) + t291 + i64(-0x61c8864680b583eb)
 											v12 = (int64(uint64(v12)>>30) ^ v12) * i64(-4658895280553007687)
 											v12 = (int64(uint64(v12)>>27) ^ v12) * i64(-0x6b2fb644ecceee15)
-											var p294 int32
-											if uint64(t292) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
-												p294 = 1
+											var p292 int32
+											if uint64(t290) > uint64(int64(uint64(v12)>>63)^int64(uint64(v12)>>32)) {
+												p292 = 1
 											}
-											v3 = p294
+											v3 = p292
 										}
 									l84:
 										if v3 == 0 {
@@ -7058,42 +7058,42 @@ l1:
 											goto l82
 										}
 									l86:
-										t295 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
-										v2 = t295
+										t293 := int32(load16(m.memory, uint64(uint32(i32(0)))+1774))
+										v2 = t293
 										v2 = v2<<8 | int32(uint32(v2)>>8)
 										v3 = v2 | i32(3)
 										m.memory[uint64(uint32(i32(0)))+1775] = byte(v3)
-										t296 := int32(m.memory[uint64(uint32(i32(0)))+1784])
-										t297 := int32(m.memory[uint64(uint32(i32(0)))+1785])
-										v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t296<<8 | t297 ^ i32(0xffff))
+										t294 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+										t295 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+										v2 = v3&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t294<<8 | t295 ^ i32(0xffff))
 										v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 										v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
 										store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
-										v2 = v11 + v10*i32(576)
-										t298 := int64(load64(m.memory, uint64(uint32(v2))+48))
-										store64(m.memory, uint64(uint32(v2))+48, uint64(t298+i64(1)))
+										v2 = v17 + v10*i32(320)
+										t296 := int64(load64(m.memory, uint64(uint32(v2))+48))
+										store64(m.memory, uint64(uint32(v2))+48, uint64(t296+i64(1)))
 									}
 								l82:
-									t299 := int32(m.memory[uint64(uint32(i32(0)))+1782])
-									v2 = t299
+									t297 := int32(m.memory[uint64(uint32(i32(0)))+1782])
+									v2 = t297
 									m.memory[uint64(uint32(i32(0)))+1782] = byte(v2 + i32(-1))
-									t300 := int32(m.memory[uint64(uint32(i32(0)))+1783])
-									v2 = v2<<8 | t300
-									t301 := int32(m.memory[uint64(uint32(i32(0)))+1784])
-									t302 := int32(m.memory[uint64(uint32(i32(0)))+1785])
-									v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t301<<8 | t302 ^ i32(0xffff))
+									t298 := int32(m.memory[uint64(uint32(i32(0)))+1783])
+									v2 = v2<<8 | t298
+									t299 := int32(m.memory[uint64(uint32(i32(0)))+1784])
+									t300 := int32(m.memory[uint64(uint32(i32(0)))+1785])
+									v2 = (v2+i32(-256))&i32(0xffff) + (v2^i32(-1))&i32(0xffff) + (t299<<8 | t300 ^ i32(0xffff))
 									v2 = v2&i32(0xffff) + int32(uint32(v2)>>16)
 									v2 = int32(uint32(v2)>>16) + v2 ^ i32(-1)
 									store16(m.memory, uint64(uint32(i32(0)))+1784, uint16(v2<<8|int32(uint32(v2&i32(0xff00))>>8)))
-									v2 = v11 + v10*i32(576)
-									t303 := int32(load32(m.memory, uint64(uint32(v2))+22))
-									store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t303))
-									t304 := int32(load16(m.memory, uint32(v2+i32(26))))
-									store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t304))
-									t305 := int32(load32(m.memory, uint64(uint32(v2))+16))
-									v3 = t305
-									t306 := int32(load16(m.memory, uint32(v2+i32(20))))
-									v2 = t306
+									v2 = v17 + v10*i32(320)
+									t301 := int32(load32(m.memory, uint64(uint32(v2))+22))
+									store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t301))
+									t302 := int32(load16(m.memory, uint32(v2+i32(26))))
+									store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t302))
+									t303 := int32(load32(m.memory, uint64(uint32(v2))+16))
+									v3 = t303
+									t304 := int32(load16(m.memory, uint32(v2+i32(20))))
+									v2 = t304
 									store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
 									store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v10))
 									store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(v0))
@@ -7117,8 +7117,8 @@ l1:
 						if v6&i32(0xffff) != i32(34998) {
 							goto l93
 						}
-						t349 := m.fn11(v2)
-						if t349 == 0 {
+						t346 := m.fn11(v2)
+						if t346 == 0 {
 							goto l27
 						}
 						store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
@@ -7127,8 +7127,8 @@ l1:
 				l93:
 					m.fn14(v5, v2, v0, i32(0))
 				l27:
-					t350 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
-					v3 = t350
+					t347 := int32(load32(m.memory, uint64(uint32(i32(0)))+1664))
+					v3 = t347
 				}
 			l33:
 				if v3 == i32(5) {
@@ -7139,26 +7139,26 @@ l1:
 				store32(m.memory, uint64(uint32(i32(0)))+1692, uint32(v3))
 				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(5)))
 			l51:
-				t351 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-				v2 = t351
+				t348 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+				v2 = t348
 				if v2 == 0 {
 					goto l13
 				}
-				t352 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
-				v0 = t352
+				t349 := int32(load32(m.memory, uint64(uint32(i32(0)))+1692))
+				v0 = t349
 				if uint32(v0) > uint32(i32(4)) {
 					goto l13
 				}
-				t353 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-				v2 = v2 + t353*i32(448) + v0<<3 + i32(40)
-				t354 := int64(load64(m.memory, uint32(v2)))
-				store64(m.memory, uint32(v2), uint64(t354+i64(1)))
+				t350 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+				v2 = v2 + t350*i32(704) + v0<<3 + i32(40)
+				t351 := int64(load64(m.memory, uint32(v2)))
+				store64(m.memory, uint32(v2), uint64(t351+i64(1)))
 			}
 		}
 	}
 l13:
-	t355 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
-	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t355+i64(1)))
+	t352 := int64(load64(m.memory, uint64(uint32(i32(0)))+1696))
+	store64(m.memory, uint64(uint32(i32(0)))+1696, uint64(t352+i64(1)))
 	m.g0 = v1 + i32(16)
 }
 
