@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/bench"
-	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
@@ -45,7 +45,7 @@ bench cc and bench ai-fabric measure congestion controllers and fabrics instead.
 			if file == "" {
 				return err
 			}
-			text, marshalling := files.FormatJSON(result)
+			text, marshalling := jsonfile.Format(result)
 			return errors.Join(err, marshalling, os.WriteFile(file, text, 0o666))
 		},
 	}

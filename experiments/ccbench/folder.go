@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 	"github.com/pausenet/pausenet/internal/table"
 )
 
@@ -216,7 +217,7 @@ func (f *Folder) resume(force bool) error {
 
 // begin writes everything that is known before the first run.
 func (f *Folder) begin() error {
-	text, err := files.FormatJSON(&f.manifest)
+	text, err := jsonfile.Format(&f.manifest)
 	err = errors.Join(err, f.save())
 	err = errors.Join(err, f.Write(ManifestFile, text))
 	for _, c := range f.bench.Controllers {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/escape"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 )
 
 // gradesFile holds the grades of a class, for gradebooks of a course.
@@ -131,7 +132,7 @@ func WriteCourse(folder string, all []ClassGrades, best bool) error {
 
 // writeGrades writes the grades of a class.
 func writeGrades(out *files.Folder, e *Exercise, students []Student) error {
-	data, err := files.FormatJSON(gradesOf(e, students))
+	data, err := jsonfile.Format(gradesOf(e, students))
 	if err != nil {
 		return err
 	}

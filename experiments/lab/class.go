@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 	"github.com/pausenet/pausenet/internal/lazy"
 )
 
@@ -141,7 +142,7 @@ func writeStudent(out *files.Folder, name, version string, s *Student) error {
 			return err
 		}
 	}
-	data, err := files.FormatJSON(s.Grade)
+	data, err := jsonfile.Format(s.Grade)
 	if err != nil {
 		return err
 	}

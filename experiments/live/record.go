@@ -19,14 +19,14 @@ import (
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
-	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
 // Record describes a detached fabric and, if it ended without a request, the reason. It is a file next to the
 // fabric's socket. The output of a crash is in another, ending in .log.
 type Record struct {
-	Schema   int    `json:"schema"` // files.Schema
+	Schema   int    `json:"schema"` // jsonfile.Schema
 	Name     string `json:"name"`
 	Scenario string `json:"scenario"`
 	kernel.Process
@@ -58,7 +58,7 @@ func (f *Fabric) remember() error {
 		return err
 	}
 	forgetOld()
-	f.record = &Record{Schema: files.Schema, Name: f.Name, Scenario: f.Made.Scenario.Name, Process: own, Up: time.Now()}
+	f.record = &Record{Schema: jsonfile.Schema, Name: f.Name, Scenario: f.Made.Scenario.Name, Process: own, Up: time.Now()}
 	f.record.Forget() // an earlier record of this name
 	if err := f.record.write(); err != nil {
 		return fmt.Errorf("write the fabric's record: %w", err)

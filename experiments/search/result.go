@@ -9,6 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 )
 
 // seeds is the number of seeds, from 1 on, under which describe repeats a case.
@@ -70,7 +71,7 @@ func (r *Result) write(s *search, folder string) error {
 			return err
 		}
 	}
-	data, err := files.FormatJSON(r)
+	data, err := jsonfile.Format(r)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 )
 
 // conclude makes the hold-out runs and writes the results.
@@ -63,7 +64,7 @@ func (s *tuning) conclude(ctx context.Context, best *candidate, near []neighbour
 			return err
 		}
 	}
-	data, err := files.FormatJSON(r)
+	data, err := jsonfile.Format(r)
 	if err != nil {
 		return err
 	}

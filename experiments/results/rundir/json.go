@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 )
 
 // WriteJSON writes v as a file of the folder, whole or not at all.
@@ -23,7 +24,7 @@ func WriteJSON(folder *files.Folder, name string, v any) error {
 
 func replaceJSON(folder *files.Folder, name string, v any) (*os.File, error) {
 	return folder.Replace(name, func(w io.Writer) error {
-		if err := files.WriteJSON(w, v); err != nil {
+		if err := jsonfile.Write(w, v); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
@@ -66,7 +67,7 @@ func ReadJSON(path string, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := files.CheckSchema(data); err != nil {
+	if err := jsonfile.CheckSchema(data); err != nil {
 		return &FileError{Path: path, Err: err}
 	}
 	return parseResult(path, data, into)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 )
 
 // workerState holds the coordinator's state of a worker. The JSON fields survive a restart of the coordinator.
@@ -153,7 +154,7 @@ const statusFile = "status.json"
 func (c *Coordinator) writeStatus(over bool) {
 	s := c.Status()
 	s.Over = over
-	data, err := files.FormatJSON(s)
+	data, err := jsonfile.Format(s)
 	if err == nil {
 		err = writePrivate(c.Private, statusFile, data)
 	}

@@ -1,4 +1,4 @@
-package files
+package jsonfile
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestIndent(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		object := rapid.MapOfN(texts, values, 1, 5).Draw(t, "object")
-		got, err := FormatJSON(object)
+		got, err := Format(object)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,12 +37,12 @@ func TestIndent(t *testing.T) {
 
 // TestSchema: a file of JSON begins with its schema; one of a later schema is refused, and one of none is not.
 func TestSchema(t *testing.T) {
-	data, err := FormatJSON(map[string]int{"a": 1})
+	data, err := Format(map[string]int{"a": 1})
 	if err != nil || string(data) != "{\n  \"schema\": 1,\n  \"a\": 1\n}\n" {
 		t.Errorf("%q, %v", data, err)
 	}
 	for _, v := range []any{[]int{1}, map[string]int{}, func() {}} {
-		if data, err := FormatJSON(v); err == nil {
+		if data, err := Format(v); err == nil {
 			t.Errorf("%s", data)
 		}
 	}

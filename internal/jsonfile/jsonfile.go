@@ -1,4 +1,5 @@
-package files
+// Package jsonfile writes and checks the JSON files of pausenet, which begin with a schema version.
+package jsonfile
 
 import (
 	"bufio"
@@ -14,15 +15,15 @@ import (
 // meaning; new keys do not change it.
 const Schema = 1
 
-// FormatJSON returns v, an object, as a JSON file whose first key is the schema version.
-func FormatJSON(v any) ([]byte, error) {
+// Format returns v, an object, as a JSON file whose first key is the schema version.
+func Format(v any) ([]byte, error) {
 	var file bytes.Buffer
-	err := WriteJSON(&file, v)
+	err := Write(&file, v)
 	return file.Bytes(), err
 }
 
-// WriteJSON writes what FormatJSON returns. An object that cannot be written as JSON, or has no keys, is an error.
-func WriteJSON(w io.Writer, v any) error {
+// Write writes what Format returns. An object that cannot be written as JSON, or has no keys, is an error.
+func Write(w io.Writer, v any) error {
 	return json.NewEncoder(indenter{w}).Encode(v)
 }
 
@@ -81,7 +82,7 @@ func indent(out *bufio.Writer, data []byte) {
 	}
 }
 
-// schemaKey matches the schema key as FormatJSON writes it.
+// schemaKey matches the schema key as Format writes it.
 var schemaKey = regexp.MustCompile(`^\s*\{\s*"schema": (\d+),`)
 
 // CheckSchema returns an error for a JSON file of a later schema. Files from before schemas existed have none.
