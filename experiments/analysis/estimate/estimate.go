@@ -33,8 +33,8 @@ type Run struct {
 // estimates are within 25 % of them.
 const (
 	processMemory = 40 << 20
-	portMemory    = 5100 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
-	manyMemory    = 3300 // the same with ManyPorts
+	portMemory    = 3900 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
+	manyMemory    = 2300 // the same with ManyPorts
 	valuesMemory  = 45   // the statistics' other values of the first messages
 	values        = 4 << 20
 )
