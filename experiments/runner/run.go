@@ -116,8 +116,8 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 }
 
 // collect frees memory that a large fabric no longer needs: at the start of the run the data of the setup, at its end
-// the frames, before the manifest the other files', after the run the engine and the plane. The garbage collector alone would run only after the process has
-// doubled in size.
+// the frames, before the manifest the other files', after the run the engine and the plane. The garbage collector alone
+// would run only after the process has doubled in size.
 func collect(plan *topologies.Plan) {
 	const large = 10_000 // ports
 	if len(plan.Ports) >= large {
