@@ -180,7 +180,6 @@ type pipelinesPortExtra struct {
 	Dropped          [5]uint64
 	HeadroomBuffered [8]uint32
 	TxLineBytes      uint64
-	Unused           uint64
 	T_last           uint64
 	T_lastOther      uint64
 	LastEgress       uint32
@@ -195,7 +194,7 @@ type pipelinesPortExtra struct {
 	Flows            uint32
 	FlowHead         uint32
 	Walk             uint32
-	Unused2          uint32
+	Unused           uint32
 	Bursts           uint64
 	CnmsSent         uint64
 	CnmsForwarded    uint64
@@ -203,7 +202,7 @@ type pipelinesPortExtra struct {
 	CreditBuffer     uint32
 	BlockShift       uint32
 	Uncounted        uint32
-	Unused3          uint32
+	Unused2          uint32
 	CreditsSent      uint64
 	CreditsReceived  uint64
 	CreditRepairs    uint64
@@ -213,6 +212,7 @@ type pipelinesPortExtra struct {
 	T_max            uint64
 	UeMarked         uint64
 	Entered          [3]uint64
+	_                [8]byte
 }
 
 type pipelinesPortKind uint32

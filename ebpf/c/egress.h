@@ -10,8 +10,8 @@ static __always_inline int in_burst(const struct pass *x, const struct switch_st
 	return sw->cnm && x->burst == BURST_BURST && x->queue_bytes >= profile_of(sw, out)->q_ecn;
 }
 
-/* The mark that a detector of pauses gives a packet of this priority with this field, 0 for none: it sees every packet of its priorities, whether it can be
- * marked or not. It only ever makes the field greater: CE over UE over ECT(1). */
+/* The mark that a detector of pauses gives a packet of this priority with this field, 0 for none: it sees every packet of its priorities,
+ * whether it can be marked or not. It only ever makes the field greater: CE over UE over ECT(1). */
 COLD __u32 detected_mark(struct pass *x, struct switch_state *sw, struct port *out,
 			 __u32 priority, __u32 field, __u32 len)
 {

@@ -162,7 +162,6 @@ struct port_extra {
 	/* With a dynamic threshold: the part of buffered that arrived beyond XOFF. It does not use the shared buffer. */
 	__u32 headroom_buffered[PRIORITIES];
 	__u64 tx_line_bytes; /* of telemetry: the link's time of what left by this port; see line_overhead */
-	__u64 unused;
 
 	/* Of burst detection. */
 	__u64 t_last;        /* last arrival of a packet whose egress was not in BURST; 0: never */
@@ -179,7 +178,7 @@ struct port_extra {
 	__u32 flows;         /* N: flows with packets queued */
 	__u32 flow_head;     /* entry + 1 of the first of them; 0: none */
 	__u32 walk;          /* entry + 1 of the next flow to notify; 0: done */
-	__u32 unused2;
+	__u32 unused;
 	__u64 bursts;        /* times BURST was entered */
 	__u64 cnms_sent;
 	__u64 cnms_forwarded;
@@ -189,7 +188,7 @@ struct port_extra {
 	__u32 credit_buffer; /* bytes of one priority that may be buffered here */
 	__u32 block_shift;   /* a credit is for 1<<block_shift bytes */
 	__u32 uncounted;     /* as the switches' */
-	__u32 unused3;
+	__u32 unused2;
 	__u64 credits_sent;  /* messages */
 	__u64 credits_received;
 	__u64 credit_repairs; /* messages that told of other blocks than had come */

@@ -9,7 +9,7 @@ import (
 // untouch returns the pages of new memory to the kernel, which makes them again, as zeros, when they are touched. Go
 // has cleared, and so touched, all of a large allocation if any part of it was in use before.
 func untouch(memory []byte) {
-	const large = 64 << 20 // less is not worth to be touched twice
+	const large = 64 << 20 // less is not worth touching twice
 	if len(memory) < large {
 		return
 	}

@@ -743,7 +743,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 		v7 = t1
 		t3 := t2 + v7*i32(704)
 		v2 = v2 & i32(7)
-		v5 = t3 + v2<<5 + i32(408)
+		v5 = t3 + v2<<5 + i32(400)
 		{
 			{
 				t4 := int32(load32(m.memory, uint64(uint32(v0))+32))
@@ -759,14 +759,14 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 						if v9 != t6 {
 							goto l2
 						}
-						t7 := int32(load32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(424))))
+						t7 := int32(load32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(416))))
 						v5 = t7
 						goto l3
 					}
 				l2:
 					store64(m.memory, uint32(v5), uint64(v9))
 					t8 := int32(load32(m.memory, uint64(uint32(i32(0)))+1656))
-					t9 := v6 + v7*i32(704) + v2<<5 + i32(424)
+					t9 := v6 + v7*i32(704) + v2<<5 + i32(416)
 					v5 = t8 + i32(1)
 					store32(m.memory, uint32(t9), uint32(v5))
 				}
@@ -783,7 +783,7 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 					}
 					goto l0
 				}
-				store32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(424)), uint32(v5+i32(-1)))
+				store32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(416)), uint32(v5+i32(-1)))
 				return i32(0)
 			}
 		l1:
@@ -798,9 +798,9 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				v10 = t13
 				store64(m.memory, uint32(v5), uint64(v9))
 				v5 = v6 + v7*i32(704) + v2<<5
-				m.memory[uint32(v5+i32(433))] = byte(i32(0))
+				m.memory[uint32(v5+i32(425))] = byte(i32(0))
 				t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1652))
-				t15 := v5 + i32(428)
+				t15 := v5 + i32(420)
 				v5 = v4 - v10
 				p16 := i32(60)
 				if uint32(v5) > uint32(i32(60)) {
@@ -816,18 +816,18 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				t17 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
 				t18 := t17 - v9
 				v5 = v6 + v7*i32(704)
-				t19 := int64(load64(m.memory, uint64(uint32(v5))+664))
+				t19 := int64(load64(m.memory, uint64(uint32(v5))+656))
 				if uint64(t18) >= uint64(t19) {
 					goto l7
 				}
 				{
-					v5 = v5 + v2<<5 + i32(432)
+					v5 = v5 + v2<<5 + i32(424)
 					t20 := int32(m.memory[uint32(v5)])
 					if t20 == i32(1) {
 						goto l8
 					}
 					m.memory[uint32(v5)] = byte(i32(1))
-					v5 = v6 + v7*i32(704) + i32(688)
+					v5 = v6 + v7*i32(704) + i32(680)
 					t21 := int64(load64(m.memory, uint32(v5)))
 					store64(m.memory, uint32(v5), uint64(t21+i64(1)))
 				}
@@ -837,12 +837,12 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 					goto l0
 				}
 				v6 = v6 + v7*i32(704)
-				t22 := int64(load64(m.memory, uint64(uint32(v6))+672))
-				store64(m.memory, uint64(uint32(v6))+672, uint64(t22+i64(1)))
+				t22 := int64(load64(m.memory, uint64(uint32(v6))+664))
+				store64(m.memory, uint64(uint32(v6))+664, uint64(t22+i64(1)))
 				return i32(2)
 			}
 		l7:
-			v11 = v6 + v7*i32(704) + v2<<5 + i32(432)
+			v11 = v6 + v7*i32(704) + v2<<5 + i32(424)
 			t23 := int32(m.memory[uint32(v11)])
 			v4 = t23
 			{
@@ -859,8 +859,8 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				}
 				m.memory[uint32(v11)] = byte(i32(0))
 				v6 = v6 + v7*i32(704)
-				t27 := int64(load64(m.memory, uint64(uint32(v6))+680))
-				store64(m.memory, uint64(uint32(v6))+680, uint64(t27+i64(1)))
+				t27 := int64(load64(m.memory, uint64(uint32(v6))+672))
+				store64(m.memory, uint64(uint32(v6))+672, uint64(t27+i64(1)))
 				return i32(0)
 			}
 		l9:
@@ -875,12 +875,12 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 						{
 							v12 = v6 + v7*i32(704)
 							v4 = v12 + v2<<5
-							v13 = v4 + i32(433)
+							v13 = v4 + i32(425)
 							t28 := int32(m.memory[uint32(v13)])
 							if t28 != 0 {
 								goto l13
 							}
-							t29 := int32(load32(m.memory, uint32(v4+i32(428))))
+							t29 := int32(load32(m.memory, uint32(v4+i32(420))))
 							if uint32(v10) >= uint32(t29) {
 								goto l12
 							}
@@ -892,13 +892,13 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 						v5 = i32(0)
 						t31 := int64(load64(m.memory, uint64(uint32(i32(0)))+1632))
 						v9 = t31
-						t32 := int64(load64(m.memory, uint32(v4+i32(416))))
-						t33 := int64(load64(m.memory, uint64(uint32(v12))+664))
+						t32 := int64(load64(m.memory, uint32(v4+i32(408))))
+						t33 := int64(load64(m.memory, uint64(uint32(v12))+656))
 						if uint64(v9-t32) < uint64(t33) {
 							goto l0
 						}
 						t34 := int32(load32(m.memory, uint64(uint32(v0))+112))
-						t35 := int32(load32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(428))))
+						t35 := int32(load32(m.memory, uint32(v6+v7*i32(704)+v2<<5+i32(420))))
 						if uint32(v10) >= uint32(t34+t35) {
 							goto l12
 						}
@@ -906,13 +906,13 @@ func (m *Module) fn3(v0, v1, v2, v3, v4 int32) int32 {
 				l14:
 					m.memory[uint32(v13)] = byte(i32(1))
 					v6 = v6 + v7*i32(704) + v2<<5
-					store32(m.memory, uint32(v6+i32(428)), uint32(v10))
-					store64(m.memory, uint32(v6+i32(416)), uint64(v9))
+					store32(m.memory, uint32(v6+i32(420)), uint32(v10))
+					store64(m.memory, uint32(v6+i32(408)), uint64(v9))
 					return i32(0)
 				}
 			l12:
 				m.memory[uint32(v11)] = byte(i32(2))
-				v6 = v6 + v7*i32(704) + i32(696)
+				v6 = v6 + v7*i32(704) + i32(688)
 				t36 := int64(load64(m.memory, uint32(v6)))
 				store64(m.memory, uint32(v6), uint64(t36+i64(1)))
 			}
@@ -2007,7 +2007,7 @@ func (m *Module) Xenter(v0 int32) {
 										t147 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
 										t148 := v5
 										v7 = t147
-										t149 := int32(load32(m.memory, uint64(uint32(t148+v7*i32(704)))+180))
+										t149 := int32(load32(m.memory, uint64(uint32(t148+v7*i32(704)))+172))
 										t150 := int32(load32(m.memory, uint64(uint32(v3))+4))
 										v8 = t149 + (v9 - t150)
 										t151 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
@@ -2037,7 +2037,7 @@ func (m *Module) Xenter(v0 int32) {
 											v19 = t158
 											t159 := v19
 											v15 = v5 + v7*i32(704)
-											t160 := int64(load64(m.memory, uint64(uint32(v15))+160))
+											t160 := int64(load64(m.memory, uint64(uint32(v15))+152))
 											v21 = t160
 											v25 = t159 - v21
 											t161 := int64(load64(m.memory, uint64(uint32(v4))+64))
@@ -2046,19 +2046,19 @@ func (m *Module) Xenter(v0 int32) {
 											if uint64(t162) < uint64(v22) {
 												goto l47
 											}
-											v15 = v15 + i32(160)
+											v15 = v15 + i32(152)
 											{
 												if uint64(v25-v22) >= uint64(v22) {
 													goto l48
 												}
-												t163 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(704)))+172))
+												t163 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(704)))+164))
 												v17 = t163
 											}
 										l48:
 											store64(m.memory, uint32(v15), uint64(v19))
 											v15 = v5 + v7*i32(704)
-											store32(m.memory, uint64(uint32(v15))+172, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v15))+176, uint32(v17))
+											store32(m.memory, uint64(uint32(v15))+164, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v15))+168, uint32(v17))
 											v21 = v19
 										}
 									l47:
@@ -2068,8 +2068,8 @@ func (m *Module) Xenter(v0 int32) {
 												goto l49
 											}
 											v17 = v5 + v7*i32(704)
-											t165 := int32(load32(m.memory, uint64(uint32(v17))+172))
-											store32(m.memory, uint64(uint32(v17))+172, uint32(t165+i32(1)))
+											t165 := int32(load32(m.memory, uint64(uint32(v17))+164))
+											store32(m.memory, uint64(uint32(v17))+164, uint32(t165+i32(1)))
 										}
 									l49:
 										store64(m.memory, uint32(v8), uint64(v19+i64(1)))
@@ -2094,9 +2094,9 @@ func (m *Module) Xenter(v0 int32) {
 											}
 										l50:
 											v8 = v5 + v9*i32(704)
-											v15 = v8 + i32(196)
+											v15 = v8 + i32(188)
 											{
-												t171 := int32(load32(m.memory, uint64(uint32(v8))+196))
+												t171 := int32(load32(m.memory, uint64(uint32(v8))+188))
 												v8 = t171
 												if v8 == 0 {
 													goto l52
@@ -2125,8 +2125,8 @@ func (m *Module) Xenter(v0 int32) {
 											v8 = v6 + i32(1)
 											store32(m.memory, uint32(t173), uint32(v8))
 											v14 = v5 + v9*i32(704)
-											t174 := int32(load32(m.memory, uint64(uint32(v14))+192))
-											store32(m.memory, uint64(uint32(v14))+192, uint32(t174+i32(1)))
+											t174 := int32(load32(m.memory, uint64(uint32(v14))+184))
+											store32(m.memory, uint64(uint32(v14))+184, uint32(t174+i32(1)))
 										}
 									l51:
 										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
@@ -2149,20 +2149,20 @@ func (m *Module) Xenter(v0 int32) {
 												}
 												{
 													v2 = v5 + v7*i32(704)
-													t177 := int32(load32(m.memory, uint64(uint32(v2))+144))
+													t177 := int32(load32(m.memory, uint64(uint32(v2))+136))
 													if t177 == v9 {
 														goto l56
 													}
-													store32(m.memory, uint32(v2+i32(144)), uint32(v9))
-													t178 := int64(load64(m.memory, uint64(uint32(v2))+128))
-													store64(m.memory, uint64(uint32(v2))+136, uint64(t178))
+													store32(m.memory, uint32(v2+i32(136)), uint32(v9))
+													t178 := int64(load64(m.memory, uint64(uint32(v2))+120))
+													store64(m.memory, uint64(uint32(v2))+128, uint64(t178))
 												}
 											l56:
-												store64(m.memory, uint64(uint32(v2))+128, uint64(v19))
+												store64(m.memory, uint64(uint32(v2))+120, uint64(v19))
 												{
-													t179 := int32(load32(m.memory, uint32(v2+i32(172))))
+													t179 := int32(load32(m.memory, uint32(v2+i32(164))))
 													v7 = t179
-													t180 := int32(load32(m.memory, uint32(v2+i32(176))))
+													t180 := int32(load32(m.memory, uint32(v2+i32(168))))
 													t181 := v7
 													v2 = t180
 													p182 := v2
@@ -2172,20 +2172,20 @@ func (m *Module) Xenter(v0 int32) {
 													v2 = p182
 													t183 := v2
 													v6 = v5 + v9*i32(704)
-													t184 := int32(load32(m.memory, uint64(uint32(v6))+168))
+													t184 := int32(load32(m.memory, uint64(uint32(v6))+160))
 													v7 = t184
 													if uint32(t183) >= uint32(v7) {
 														goto l57
 													}
-													t185 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(704)))+152))
+													t185 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(704)))+144))
 													t186 := int64(load64(m.memory, uint64(uint32(v4))+64))
 													if uint64(v19-t185) < uint64(t186) {
 														goto l58
 													}
 												}
 											l57:
-												store32(m.memory, uint32(v6+i32(168)), uint32(v2))
-												store64(m.memory, uint64(uint32(v5+v9*i32(704)))+152, uint64(v19))
+												store32(m.memory, uint32(v6+i32(160)), uint32(v2))
+												store64(m.memory, uint64(uint32(v5+v9*i32(704)))+144, uint64(v19))
 												v7 = v2
 											l58:
 												v22 = v23 + int64(uint32(v10))
@@ -2246,7 +2246,7 @@ func (m *Module) Xenter(v0 int32) {
 													v21 = t203
 													t204 := int64(uint64(v25) / uint64(v23))
 													v25 = t204
-													t205 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(704)))+184))
+													t205 := int64(load64(m.memory, uint64(uint32(v5+v9*i32(704)))+176))
 													t206 := v25
 													v23 = t205 * (v23 + i64(-1))
 													if uint64(t206) <= uint64(v23) {
@@ -2274,20 +2274,20 @@ func (m *Module) Xenter(v0 int32) {
 													t209 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
 													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t209|i32(2)))
 													v2 = v5 + v9*i32(704)
-													t210 := int32(load32(m.memory, uint64(uint32(v2))+196))
-													store32(m.memory, uint64(uint32(v2))+200, uint32(t210))
-													store64(m.memory, uint32(v2+v0<<3+i32(232)), uint64(v19))
-													t211 := int64(load64(m.memory, uint64(uint32(v2))+208))
-													store64(m.memory, uint64(uint32(v2))+208, uint64(t211+i64(1)))
+													t210 := int32(load32(m.memory, uint64(uint32(v2))+188))
+													store32(m.memory, uint64(uint32(v2))+192, uint32(t210))
+													store64(m.memory, uint32(v2+v0<<3+i32(224)), uint64(v19))
+													t211 := int64(load64(m.memory, uint64(uint32(v2))+200))
+													store64(m.memory, uint64(uint32(v2))+200, uint64(t211+i64(1)))
 													goto l63
 												}
 											}
 										l55:
 											v3 = v5 + v7*i32(704)
-											t213 := int64(load64(m.memory, uint64(uint32(v3))+128))
+											t213 := int64(load64(m.memory, uint64(uint32(v3))+120))
 											v21 = t213
 											{
-												t214 := int32(load32(m.memory, uint64(uint32(v3))+144))
+												t214 := int32(load32(m.memory, uint64(uint32(v3))+136))
 												if t214 != v9 {
 													goto l64
 												}
@@ -2297,13 +2297,13 @@ func (m *Module) Xenter(v0 int32) {
 													default:
 														goto l64
 													case 0:
-														t216 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(704)))+148))
+														t216 := int32(load32(m.memory, uint64(uint32(v5+v7*i32(704)))+140))
 														if t216 == 0 {
 															goto l64
 														}
 														fallthrough
 													case 2:
-														t217 := int64(load64(m.memory, uint64(uint32(v5+v7*i32(704)))+136))
+														t217 := int64(load64(m.memory, uint64(uint32(v5+v7*i32(704)))+128))
 														v21 = t217
 													}
 												}
@@ -2317,7 +2317,7 @@ func (m *Module) Xenter(v0 int32) {
 												t218 := int32(load32(m.memory, uint64(uint32(v4))+80))
 												p219 := i32(1608)
 												if t218 != 0 {
-													p219 = v5 + v9*i32(704) + v0<<3 + i32(232)
+													p219 = v5 + v9*i32(704) + v0<<3 + i32(224)
 												}
 												t220 := int64(load64(m.memory, uint32(p219)))
 												v22 = t220
@@ -2340,7 +2340,7 @@ func (m *Module) Xenter(v0 int32) {
 												if uint64(v19-v21) >= uint64(t223) {
 													goto l68
 												}
-												t224 := int32(load32(m.memory, uint64(uint32(v5+v9*i32(704)))+192))
+												t224 := int32(load32(m.memory, uint64(uint32(v5+v9*i32(704)))+184))
 												t225 := int32(load32(m.memory, uint64(uint32(v11+v6*i32(48)))+16))
 												if uint32(t224<<3) <= uint32(t225*i32(9)) {
 													goto l63
@@ -2568,7 +2568,7 @@ func (m *Module) fn7(v0, v1 int32) {
 					v2 = i32(0)
 					{
 						v6 = v3 + v4*i32(704)
-						t5 := int32(load32(m.memory, uint64(uint32(v6))+296))
+						t5 := int32(load32(m.memory, uint64(uint32(v6))+288))
 						v7 = t5
 						t6 := int32(load32(m.memory, uint32(v1+v0<<5+i32(64))))
 						t7 := v7
@@ -2577,7 +2577,7 @@ func (m *Module) fn7(v0, v1 int32) {
 							goto l2
 						}
 						v9 = i32(2048)
-						t8 := int32(load32(m.memory, uint64(uint32(v6))+300))
+						t8 := int32(load32(m.memory, uint64(uint32(v6))+292))
 						v2 = i32_shr_u(v7-v8, t8)
 						if uint32(v2) > uint32(i32(2047)) {
 							goto l3
@@ -2595,10 +2595,10 @@ func (m *Module) fn7(v0, v1 int32) {
 					store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t10))
 					v2 = v3 + v4*i32(704)
 					v1 = v2 + v0<<3
-					t11 := int32(load16(m.memory, uint32(v1+i32(344))))
+					t11 := int32(load16(m.memory, uint32(v1+i32(336))))
 					v6 = t11
 					store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(v6<<8|int32(uint32(v6)>>8)))
-					t12 := int32(load16(m.memory, uint32(v1+i32(350))))
+					t12 := int32(load16(m.memory, uint32(v1+i32(342))))
 					v1 = t12
 					store64(m.memory, uint64(uint32(i32(0)))+1810, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1802, uint64(i64(0)))
@@ -2609,8 +2609,8 @@ func (m *Module) fn7(v0, v1 int32) {
 					m.memory[uint64(uint32(i32(0)))+1777] = byte(v1)
 					m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v1&i32(3840)|v0<<12) >> 8))
 					store16(m.memory, uint64(uint32(i32(0)))+1818, uint16(i32(0)))
-					t13 := int64(load64(m.memory, uint64(uint32(v2))+312))
-					store64(m.memory, uint64(uint32(v2))+312, uint64(t13+i64(1)))
+					t13 := int64(load64(m.memory, uint64(uint32(v2))+304))
+					store64(m.memory, uint64(uint32(v2))+304, uint64(t13+i64(1)))
 					v2 = i32(1)
 				}
 			l1:
@@ -2942,7 +2942,7 @@ func (m *Module) fn7(v0, v1 int32) {
 				case 2:
 					if v3 != 0 {
 						v9 = v3 + v4*i32(704)
-						t73 := int32(load32(m.memory, uint64(uint32(v9))+200))
+						t73 := int32(load32(m.memory, uint64(uint32(v9))+192))
 						v2 = t73
 						{
 							t74 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
@@ -2951,7 +2951,7 @@ func (m *Module) fn7(v0, v1 int32) {
 								if v2 == 0 {
 									goto l27
 								}
-								v15 = v9 + i32(200)
+								v15 = v9 + i32(192)
 								t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
 								v16 = t75
 								t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
@@ -2959,8 +2959,8 @@ func (m *Module) fn7(v0, v1 int32) {
 								if v17 == 0 {
 									goto l29
 								}
-								v18 = v9 + i32(216)
-								v19 = v9 + i32(192)
+								v18 = v9 + i32(208)
+								v19 = v9 + i32(184)
 								t77 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
 								v11 = t77
 								t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
@@ -2986,10 +2986,10 @@ func (m *Module) fn7(v0, v1 int32) {
 											goto l30
 										}
 										v22 = v3 + v21*i32(704)
-										t84 := int64(load64(m.memory, uint64(uint32(v22))+128))
+										t84 := int64(load64(m.memory, uint64(uint32(v22))+120))
 										v10 = t84
 										{
-											t85 := int32(load32(m.memory, uint64(uint32(v22))+144))
+											t85 := int32(load32(m.memory, uint64(uint32(v22))+136))
 											t86 := int32(load32(m.memory, uint64(uint32(v9))+28))
 											if t85 != t86 {
 												goto l31
@@ -3000,13 +3000,13 @@ func (m *Module) fn7(v0, v1 int32) {
 												default:
 													goto l31
 												case 0:
-													t88 := int32(load32(m.memory, uint64(uint32(v22))+148))
+													t88 := int32(load32(m.memory, uint64(uint32(v22))+140))
 													if t88 == 0 {
 														goto l31
 													}
 													fallthrough
 												case 2:
-													t89 := int64(load64(m.memory, uint64(uint32(v22))+136))
+													t89 := int64(load64(m.memory, uint64(uint32(v22))+128))
 													v10 = t89
 												}
 											}
@@ -3141,12 +3141,12 @@ func (m *Module) fn7(v0, v1 int32) {
 						goto l9
 					}
 					v3 = v3 + v9*i32(704)
-					t115 := int64(load64(m.memory, uint64(uint32(v3))+216))
-					store64(m.memory, uint64(uint32(v3))+216, uint64(t115+i64(1)))
+					t115 := int64(load64(m.memory, uint64(uint32(v3))+208))
+					store64(m.memory, uint64(uint32(v3))+208, uint64(t115+i64(1)))
 					v1 = v1 + v2*i32(48)
 					t116 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
 					store64(m.memory, uint64(uint32(v1))+8, uint64(t116))
-					t117 := int32(load32(m.memory, uint64(uint32(v3))+192))
+					t117 := int32(load32(m.memory, uint64(uint32(v3))+184))
 					t118 := v1
 					v3 = t117
 					store32(m.memory, uint64(uint32(t118))+16, uint32(v3))
@@ -3634,16 +3634,16 @@ func (m *Module) fn8(v0, v1, v2 int32) {
 			return
 		}
 		v0 = v3 + v0*i32(704)
-		v1 = v0 + v1&i32(7)<<3 + i32(350)
+		v1 = v0 + v1&i32(7)<<3 + i32(342)
 		t1 := int32(load16(m.memory, uint32(v1)))
-		t2 := int32(load32(m.memory, uint64(uint32(v0))+304))
+		t2 := int32(load32(m.memory, uint64(uint32(v0))+296))
 		t3 := v1
 		v1 = v2 - t2
 		p4 := i32(60)
 		if uint32(v1) > uint32(i32(60)) {
 			p4 = v1
 		}
-		t5 := int32(load32(m.memory, uint64(uint32(v0))+300))
+		t5 := int32(load32(m.memory, uint64(uint32(v0))+292))
 		v0 = t5
 		store16(m.memory, uint32(t3), uint16((t1+i32_shr_u(p4+i32_shl(i32(1), v0)+i32(-1), v0))&i32(0xfff)))
 	}
@@ -4049,36 +4049,36 @@ func (m *Module) fn11(v0 int32) int32 {
 		t6 := v2
 		v6 = t5
 		v1 = t6 + v6*i32(704)
-		t7 := int64(load64(m.memory, uint64(uint32(v1))+320))
-		store64(m.memory, uint64(uint32(v1))+320, uint64(t7+i64(1)))
+		t7 := int64(load64(m.memory, uint64(uint32(v1))+312))
+		store64(m.memory, uint64(uint32(v1))+312, uint64(t7+i64(1)))
 		{
 			t8 := v1
 			v7 = v3 & i32(7)
 			v3 = t8 + v7<<3
-			v8 = v3 + i32(350)
+			v8 = v3 + i32(342)
 			t9 := int32(load16(m.memory, uint32(v8)))
 			v4 = v5 | v4<<8&i32(3840)
 			if t9 == v4 {
 				goto l1
 			}
 			store16(m.memory, uint32(v8), uint16(v4))
-			t10 := int64(load64(m.memory, uint64(uint32(v1))+328))
-			store64(m.memory, uint64(uint32(v1))+328, uint64(t10+i64(1)))
+			t10 := int64(load64(m.memory, uint64(uint32(v1))+320))
+			store64(m.memory, uint64(uint32(v1))+320, uint64(t10+i64(1)))
 		}
 	l1:
 		t11 := int32(load16(m.memory, uint64(uint32(i32(0)))+1776))
-		t12 := v3 + i32(346)
+		t12 := v3 + i32(338)
 		v1 = t11
 		v4 = v1<<8 | int32(uint32(v1)>>8)
 		store16(m.memory, uint32(t12), uint16(v4&i32(0xfff)))
 		v1 = i32(1)
-		v5 = v3 + i32(348)
+		v5 = v3 + i32(340)
 		t13 := int32(load16(m.memory, uint32(v5)))
 		v3 = t13
 		if v3 == 0 {
 			goto l0
 		}
-		t14 := int32(load16(m.memory, uint32(v2+v6*i32(704)+v7<<3+i32(344))))
+		t14 := int32(load16(m.memory, uint32(v2+v6*i32(704)+v7<<3+i32(336))))
 		if uint32((v4-(v3+t14))&i32(0xfff)) > uint32(i32(2048)) {
 			goto l0
 		}
@@ -4560,8 +4560,8 @@ func (m *Module) fn13(v0 int32) {
 		store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v2))
 		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
 		v0 = v4 + v2*i32(704)
-		t14 := int64(load64(m.memory, uint64(uint32(v0))+224))
-		store64(m.memory, uint64(uint32(v0))+224, uint64(t14+i64(1)))
+		t14 := int64(load64(m.memory, uint64(uint32(v0))+216))
+		store64(m.memory, uint64(uint32(v0))+216, uint64(t14+i64(1)))
 	}
 }
 
@@ -5077,7 +5077,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 									t119 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
 									t120 := v9
 									v5 = t119
-									t121 := int32(load32(m.memory, uint64(uint32(t120+v5*i32(704)))+180))
+									t121 := int32(load32(m.memory, uint64(uint32(t120+v5*i32(704)))+172))
 									t122 := int32(load32(m.memory, uint64(uint32(v1))+4))
 									v8 = t121 + (v6 - t122)
 									t123 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
@@ -5107,7 +5107,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 										v19 = t130
 										t131 := v19
 										v16 = v9 + v5*i32(704)
-										t132 := int64(load64(m.memory, uint64(uint32(v16))+160))
+										t132 := int64(load64(m.memory, uint64(uint32(v16))+152))
 										v21 = t132
 										v25 = t131 - v21
 										t133 := int64(load64(m.memory, uint64(uint32(v0))+64))
@@ -5116,19 +5116,19 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 										if uint64(t134) < uint64(v22) {
 											goto l31
 										}
-										v16 = v16 + i32(160)
+										v16 = v16 + i32(152)
 										{
 											if uint64(v25-v22) >= uint64(v22) {
 												goto l32
 											}
-											t135 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(704)))+172))
+											t135 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(704)))+164))
 											v14 = t135
 										}
 									l32:
 										store64(m.memory, uint32(v16), uint64(v19))
 										v16 = v9 + v5*i32(704)
-										store32(m.memory, uint64(uint32(v16))+172, uint32(i32(0)))
-										store32(m.memory, uint64(uint32(v16))+176, uint32(v14))
+										store32(m.memory, uint64(uint32(v16))+164, uint32(i32(0)))
+										store32(m.memory, uint64(uint32(v16))+168, uint32(v14))
 										v21 = v19
 									}
 								l31:
@@ -5138,8 +5138,8 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 											goto l33
 										}
 										v14 = v9 + v5*i32(704)
-										t137 := int32(load32(m.memory, uint64(uint32(v14))+172))
-										store32(m.memory, uint64(uint32(v14))+172, uint32(t137+i32(1)))
+										t137 := int32(load32(m.memory, uint64(uint32(v14))+164))
+										store32(m.memory, uint64(uint32(v14))+164, uint32(t137+i32(1)))
 									}
 								l33:
 									store64(m.memory, uint32(v8), uint64(v19+i64(1)))
@@ -5164,9 +5164,9 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 										}
 									l34:
 										v8 = v9 + v6*i32(704)
-										v16 = v8 + i32(196)
+										v16 = v8 + i32(188)
 										{
-											t143 := int32(load32(m.memory, uint64(uint32(v8))+196))
+											t143 := int32(load32(m.memory, uint64(uint32(v8))+188))
 											v8 = t143
 											if v8 == 0 {
 												goto l36
@@ -5195,8 +5195,8 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 										v8 = v7 + i32(1)
 										store32(m.memory, uint32(t145), uint32(v8))
 										v15 = v9 + v6*i32(704)
-										t146 := int32(load32(m.memory, uint64(uint32(v15))+192))
-										store32(m.memory, uint64(uint32(v15))+192, uint32(t146+i32(1)))
+										t146 := int32(load32(m.memory, uint64(uint32(v15))+184))
+										store32(m.memory, uint64(uint32(v15))+184, uint32(t146+i32(1)))
 									}
 								l35:
 									store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
@@ -5219,20 +5219,20 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 											}
 											{
 												v3 = v9 + v5*i32(704)
-												t149 := int32(load32(m.memory, uint64(uint32(v3))+144))
+												t149 := int32(load32(m.memory, uint64(uint32(v3))+136))
 												if t149 == v6 {
 													goto l40
 												}
-												store32(m.memory, uint32(v3+i32(144)), uint32(v6))
-												t150 := int64(load64(m.memory, uint64(uint32(v3))+128))
-												store64(m.memory, uint64(uint32(v3))+136, uint64(t150))
+												store32(m.memory, uint32(v3+i32(136)), uint32(v6))
+												t150 := int64(load64(m.memory, uint64(uint32(v3))+120))
+												store64(m.memory, uint64(uint32(v3))+128, uint64(t150))
 											}
 										l40:
-											store64(m.memory, uint64(uint32(v3))+128, uint64(v19))
+											store64(m.memory, uint64(uint32(v3))+120, uint64(v19))
 											{
-												t151 := int32(load32(m.memory, uint32(v3+i32(172))))
+												t151 := int32(load32(m.memory, uint32(v3+i32(164))))
 												v5 = t151
-												t152 := int32(load32(m.memory, uint32(v3+i32(176))))
+												t152 := int32(load32(m.memory, uint32(v3+i32(168))))
 												t153 := v5
 												v3 = t152
 												p154 := v3
@@ -5242,20 +5242,20 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 												v3 = p154
 												t155 := v3
 												v7 = v9 + v6*i32(704)
-												t156 := int32(load32(m.memory, uint64(uint32(v7))+168))
+												t156 := int32(load32(m.memory, uint64(uint32(v7))+160))
 												v5 = t156
 												if uint32(t155) >= uint32(v5) {
 													goto l41
 												}
-												t157 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(704)))+152))
+												t157 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(704)))+144))
 												t158 := int64(load64(m.memory, uint64(uint32(v0))+64))
 												if uint64(v19-t157) < uint64(t158) {
 													goto l42
 												}
 											}
 										l41:
-											store32(m.memory, uint32(v7+i32(168)), uint32(v3))
-											store64(m.memory, uint64(uint32(v9+v6*i32(704)))+152, uint64(v19))
+											store32(m.memory, uint32(v7+i32(160)), uint32(v3))
+											store64(m.memory, uint64(uint32(v9+v6*i32(704)))+144, uint64(v19))
 											v5 = v3
 										l42:
 											v22 = v23 + int64(uint32(v11))
@@ -5316,7 +5316,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 												v21 = t175
 												t176 := int64(uint64(v25) / uint64(v23))
 												v25 = t176
-												t177 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(704)))+184))
+												t177 := int64(load64(m.memory, uint64(uint32(v9+v6*i32(704)))+176))
 												t178 := v25
 												v23 = t177 * (v23 + i64(-1))
 												if uint64(t178) <= uint64(v23) {
@@ -5344,20 +5344,20 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 												t181 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
 												store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t181|i32(2)))
 												v5 = v9 + v6*i32(704)
-												t182 := int32(load32(m.memory, uint64(uint32(v5))+196))
-												store32(m.memory, uint64(uint32(v5))+200, uint32(t182))
-												store64(m.memory, uint32(v5+v2<<3+i32(232)), uint64(v19))
-												t183 := int64(load64(m.memory, uint64(uint32(v5))+208))
-												store64(m.memory, uint64(uint32(v5))+208, uint64(t183+i64(1)))
+												t182 := int32(load32(m.memory, uint64(uint32(v5))+188))
+												store32(m.memory, uint64(uint32(v5))+192, uint32(t182))
+												store64(m.memory, uint32(v5+v2<<3+i32(224)), uint64(v19))
+												t183 := int64(load64(m.memory, uint64(uint32(v5))+200))
+												store64(m.memory, uint64(uint32(v5))+200, uint64(t183+i64(1)))
 												goto l47
 											}
 										}
 									l39:
 										v3 = v9 + v5*i32(704)
-										t185 := int64(load64(m.memory, uint64(uint32(v3))+128))
+										t185 := int64(load64(m.memory, uint64(uint32(v3))+120))
 										v21 = t185
 										{
-											t186 := int32(load32(m.memory, uint64(uint32(v3))+144))
+											t186 := int32(load32(m.memory, uint64(uint32(v3))+136))
 											if t186 != v6 {
 												goto l48
 											}
@@ -5367,13 +5367,13 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 												default:
 													goto l48
 												case 0:
-													t188 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(704)))+148))
+													t188 := int32(load32(m.memory, uint64(uint32(v9+v5*i32(704)))+140))
 													if t188 == 0 {
 														goto l48
 													}
 													fallthrough
 												case 2:
-													t189 := int64(load64(m.memory, uint64(uint32(v9+v5*i32(704)))+136))
+													t189 := int64(load64(m.memory, uint64(uint32(v9+v5*i32(704)))+128))
 													v21 = t189
 												}
 											}
@@ -5387,7 +5387,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 											t190 := int32(load32(m.memory, uint64(uint32(v0))+80))
 											p191 := i32(1608)
 											if t190 != 0 {
-												p191 = v9 + v6*i32(704) + v2<<3 + i32(232)
+												p191 = v9 + v6*i32(704) + v2<<3 + i32(224)
 											}
 											t192 := int64(load64(m.memory, uint32(p191)))
 											v22 = t192
@@ -5410,7 +5410,7 @@ func (m *Module) fn14(v0, v1, v2, v3 int32) {
 											if uint64(v19-v21) >= uint64(t195) {
 												goto l52
 											}
-											t196 := int32(load32(m.memory, uint64(uint32(v9+v6*i32(704)))+192))
+											t196 := int32(load32(m.memory, uint64(uint32(v9+v6*i32(704)))+184))
 											t197 := int32(load32(m.memory, uint64(uint32(v10+v7*i32(48)))+16))
 											if uint32(t196<<3) <= uint32(t197*i32(9)) {
 												goto l47
@@ -6631,7 +6631,7 @@ l1:
 										t197 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
 										t198 := v6
 										v7 = t197
-										t199 := int32(load32(m.memory, uint64(uint32(t198+v7*i32(704)))+180))
+										t199 := int32(load32(m.memory, uint64(uint32(t198+v7*i32(704)))+172))
 										t200 := int32(load32(m.memory, uint64(uint32(v2))+4))
 										v8 = t199 + (v10 - t200)
 										t201 := int32(load32(m.memory, uint64(uint32(i32(0)))+1560))
@@ -6661,7 +6661,7 @@ l1:
 											v12 = t208
 											t209 := v12
 											v19 = v6 + v7*i32(704)
-											t210 := int64(load64(m.memory, uint64(uint32(v19))+160))
+											t210 := int64(load64(m.memory, uint64(uint32(v19))+152))
 											v13 = t210
 											v25 = t209 - v13
 											t211 := int64(load64(m.memory, uint64(uint32(v5))+64))
@@ -6670,19 +6670,19 @@ l1:
 											if uint64(t212) < uint64(v14) {
 												goto l60
 											}
-											v19 = v19 + i32(160)
+											v19 = v19 + i32(152)
 											{
 												if uint64(v25-v14) >= uint64(v14) {
 													goto l61
 												}
-												t213 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(704)))+172))
+												t213 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(704)))+164))
 												v21 = t213
 											}
 										l61:
 											store64(m.memory, uint32(v19), uint64(v12))
 											v19 = v6 + v7*i32(704)
-											store32(m.memory, uint64(uint32(v19))+172, uint32(i32(0)))
-											store32(m.memory, uint64(uint32(v19))+176, uint32(v21))
+											store32(m.memory, uint64(uint32(v19))+164, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(v19))+168, uint32(v21))
 											v13 = v12
 										}
 									l60:
@@ -6692,8 +6692,8 @@ l1:
 												goto l62
 											}
 											v21 = v6 + v7*i32(704)
-											t215 := int32(load32(m.memory, uint64(uint32(v21))+172))
-											store32(m.memory, uint64(uint32(v21))+172, uint32(t215+i32(1)))
+											t215 := int32(load32(m.memory, uint64(uint32(v21))+164))
+											store32(m.memory, uint64(uint32(v21))+164, uint32(t215+i32(1)))
 										}
 									l62:
 										store64(m.memory, uint32(v8), uint64(v12+i64(1)))
@@ -6718,9 +6718,9 @@ l1:
 											}
 										l63:
 											v8 = v6 + v10*i32(704)
-											v19 = v8 + i32(196)
+											v19 = v8 + i32(188)
 											{
-												t221 := int32(load32(m.memory, uint64(uint32(v8))+196))
+												t221 := int32(load32(m.memory, uint64(uint32(v8))+188))
 												v8 = t221
 												if v8 == 0 {
 													goto l65
@@ -6749,8 +6749,8 @@ l1:
 											v8 = v4 + i32(1)
 											store32(m.memory, uint32(t223), uint32(v8))
 											v18 = v6 + v10*i32(704)
-											t224 := int32(load32(m.memory, uint64(uint32(v18))+192))
-											store32(m.memory, uint64(uint32(v18))+192, uint32(t224+i32(1)))
+											t224 := int32(load32(m.memory, uint64(uint32(v18))+184))
+											store32(m.memory, uint64(uint32(v18))+184, uint32(t224+i32(1)))
 										}
 									l64:
 										store32(m.memory, uint64(uint32(i32(0)))+1676, uint32(v8))
@@ -6773,20 +6773,20 @@ l1:
 												}
 												{
 													v3 = v6 + v7*i32(704)
-													t227 := int32(load32(m.memory, uint64(uint32(v3))+144))
+													t227 := int32(load32(m.memory, uint64(uint32(v3))+136))
 													if t227 == v10 {
 														goto l69
 													}
-													store32(m.memory, uint32(v3+i32(144)), uint32(v10))
-													t228 := int64(load64(m.memory, uint64(uint32(v3))+128))
-													store64(m.memory, uint64(uint32(v3))+136, uint64(t228))
+													store32(m.memory, uint32(v3+i32(136)), uint32(v10))
+													t228 := int64(load64(m.memory, uint64(uint32(v3))+120))
+													store64(m.memory, uint64(uint32(v3))+128, uint64(t228))
 												}
 											l69:
-												store64(m.memory, uint64(uint32(v3))+128, uint64(v12))
+												store64(m.memory, uint64(uint32(v3))+120, uint64(v12))
 												{
-													t229 := int32(load32(m.memory, uint32(v3+i32(172))))
+													t229 := int32(load32(m.memory, uint32(v3+i32(164))))
 													v7 = t229
-													t230 := int32(load32(m.memory, uint32(v3+i32(176))))
+													t230 := int32(load32(m.memory, uint32(v3+i32(168))))
 													t231 := v7
 													v3 = t230
 													p232 := v3
@@ -6796,20 +6796,20 @@ l1:
 													v3 = p232
 													t233 := v3
 													v4 = v6 + v10*i32(704)
-													t234 := int32(load32(m.memory, uint64(uint32(v4))+168))
+													t234 := int32(load32(m.memory, uint64(uint32(v4))+160))
 													v7 = t234
 													if uint32(t233) >= uint32(v7) {
 														goto l70
 													}
-													t235 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(704)))+152))
+													t235 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(704)))+144))
 													t236 := int64(load64(m.memory, uint64(uint32(v5))+64))
 													if uint64(v12-t235) < uint64(t236) {
 														goto l71
 													}
 												}
 											l70:
-												store32(m.memory, uint32(v4+i32(168)), uint32(v3))
-												store64(m.memory, uint64(uint32(v6+v10*i32(704)))+152, uint64(v12))
+												store32(m.memory, uint32(v4+i32(160)), uint32(v3))
+												store64(m.memory, uint64(uint32(v6+v10*i32(704)))+144, uint64(v12))
 												v7 = v3
 											l71:
 												v14 = v15 + int64(uint32(v9))
@@ -6870,7 +6870,7 @@ l1:
 													v13 = t253
 													t254 := int64(uint64(v25) / uint64(v15))
 													v25 = t254
-													t255 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(704)))+184))
+													t255 := int64(load64(m.memory, uint64(uint32(v6+v10*i32(704)))+176))
 													t256 := v25
 													v15 = t255 * (v15 + i64(-1))
 													if uint64(t256) <= uint64(v15) {
@@ -6898,20 +6898,20 @@ l1:
 													t259 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
 													store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t259|i32(2)))
 													v3 = v6 + v10*i32(704)
-													t260 := int32(load32(m.memory, uint64(uint32(v3))+196))
-													store32(m.memory, uint64(uint32(v3))+200, uint32(t260))
-													store64(m.memory, uint32(v3+v0<<3+i32(232)), uint64(v12))
-													t261 := int64(load64(m.memory, uint64(uint32(v3))+208))
-													store64(m.memory, uint64(uint32(v3))+208, uint64(t261+i64(1)))
+													t260 := int32(load32(m.memory, uint64(uint32(v3))+188))
+													store32(m.memory, uint64(uint32(v3))+192, uint32(t260))
+													store64(m.memory, uint32(v3+v0<<3+i32(224)), uint64(v12))
+													t261 := int64(load64(m.memory, uint64(uint32(v3))+200))
+													store64(m.memory, uint64(uint32(v3))+200, uint64(t261+i64(1)))
 													goto l76
 												}
 											}
 										l68:
 											v2 = v6 + v7*i32(704)
-											t263 := int64(load64(m.memory, uint64(uint32(v2))+128))
+											t263 := int64(load64(m.memory, uint64(uint32(v2))+120))
 											v13 = t263
 											{
-												t264 := int32(load32(m.memory, uint64(uint32(v2))+144))
+												t264 := int32(load32(m.memory, uint64(uint32(v2))+136))
 												if t264 != v10 {
 													goto l77
 												}
@@ -6921,13 +6921,13 @@ l1:
 													default:
 														goto l77
 													case 0:
-														t266 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(704)))+148))
+														t266 := int32(load32(m.memory, uint64(uint32(v6+v7*i32(704)))+140))
 														if t266 == 0 {
 															goto l77
 														}
 														fallthrough
 													case 2:
-														t267 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(704)))+136))
+														t267 := int64(load64(m.memory, uint64(uint32(v6+v7*i32(704)))+128))
 														v13 = t267
 													}
 												}
@@ -6941,7 +6941,7 @@ l1:
 												t268 := int32(load32(m.memory, uint64(uint32(v5))+80))
 												p269 := i32(1608)
 												if t268 != 0 {
-													p269 = v6 + v10*i32(704) + v0<<3 + i32(232)
+													p269 = v6 + v10*i32(704) + v0<<3 + i32(224)
 												}
 												t270 := int64(load64(m.memory, uint32(p269)))
 												v14 = t270
@@ -6964,7 +6964,7 @@ l1:
 												if uint64(v12-v13) >= uint64(t273) {
 													goto l81
 												}
-												t274 := int32(load32(m.memory, uint64(uint32(v6+v10*i32(704)))+192))
+												t274 := int32(load32(m.memory, uint64(uint32(v6+v10*i32(704)))+184))
 												t275 := int32(load32(m.memory, uint64(uint32(v11+v4*i32(48)))+16))
 												if uint32(t274<<3) <= uint32(t275*i32(9)) {
 													goto l76

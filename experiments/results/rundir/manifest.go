@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/jsonfile"
 )
 
 // Statuses of a run in its manifest.
@@ -49,7 +50,6 @@ type Manifest struct {
 	Files       map[string]string `json:"files"`
 
 	file *os.File // as written by Begin
-	at   int64    // offset of the status in the file
 }
 
 // Program describes the program that makes a run, and its user's settings.
@@ -107,24 +107,16 @@ const (
 // Begin writes the manifest of a run that starts, before anything else in the folder changes, so that old files cannot
 // be mistaken for its results. If it fails, the folder is unchanged.
 func (m *Manifest) Begin(folder *files.Folder) error {
-	var err error
-	if m.file, err = replaceJSON(folder, ManifestFile, m); err != nil {
-		return err
-	}
-	start := make([]byte, 200) // the status is the first key
-	n, err := m.file.ReadAt(start, 0)
-	if err != nil && err != io.EOF {
-		return errors.Join(err, m.file.Close())
-	}
-	before := []byte(`"status": "`)
-	m.at = int64(bytes.Index(start[:n], append(before, StatusRunning...)) + len(before))
-	return nil
+	file, err := replaceJSON(folder, ManifestFile, m)
+	m.file = file
+	return err
 }
 
 // MarkPartial overwrites the status in the manifest that Begin wrote; both words have the same length. If End has
 // already replaced that file, it has no effect.
 func (m *Manifest) MarkPartial() error {
-	_, err := m.file.WriteAt([]byte(StatusPartial), m.at)
+	before := fmt.Sprintf("{\n  \"schema\": %d,\n  \"status\": \"", jsonfile.Schema) // it is the first key
+	_, err := m.file.WriteAt([]byte(StatusPartial), int64(len(before)))
 	return err
 }
 
