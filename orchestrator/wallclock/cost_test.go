@@ -3,16 +3,53 @@
 package wallclock
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/machine"
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/orchestrator/kernel"
+	"github.com/pausenet/pausenet/switchagent"
 )
+
+// TestPassCost checks that the measurement leaves all registers of a fabric with credits as they were.
+func TestPassCost(t *testing.T) {
+	testenv.NeedRoot(t)
+	plan, features := livePlan(t, "small"), plane.Features{Live: true}
+	p, err := kernel.OpenLive(plane.Kernel, plan, kernel.FabricOptions{Features: features})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	sw, hosts := switchagent.Default(), hostagent.Default()
+	sw.FlowControl = switchagent.FlowCBFC
+	config := engine.Config{
+		Plan: plan, Plane: p, Switches: slices.Repeat([]*switchagent.Settings{&sw}, len(plan.Switch)), Hosts: &hosts,
+		Features: features, Seed: 1,
+	}
+	if _, err := engine.New(config); err != nil {
+		t.Fatal(err)
+	}
+	s := p.State()
+	ports, extras, switches := slices.Clone(s.Ports), slices.Clone(s.Extras), slices.Clone(s.Switches)
+	if cost, err := PassCost(config); err != nil || cost <= 0 {
+		t.Fatalf("a pass takes %v, %v", cost, err)
+	}
+	if !slices.Equal(s.Ports, ports) || !slices.Equal(s.Extras, extras) || !slices.Equal(s.Switches, switches) {
+		t.Error("the measurement has changed registers")
+	}
+}
 
 // BenchmarkLiveHop measures the processor time of a hop of a live fabric that the machine cannot follow, so that it never
 // waits.

@@ -86,12 +86,14 @@ func kernelCost(c engine.Config) (time.Duration, error) {
 		}
 		headers, from = append(headers, h), append(from, out)
 	}
-	x, ports, switches := state.Pass, slices.Clone(state.Ports), slices.Clone(state.Switches)
+	x, switches := state.Pass, slices.Clone(state.Switches)
+	ports, extras := slices.Clone(state.Ports), slices.Clone(state.Extras)
 	for i := range state.Switches {
 		state.Switches[i].Cnm = 0 // flows are not to be counted
 	}
 	defer func() {
 		copy(state.Ports, ports)
+		copy(state.Extras, extras)
 		copy(state.Switches, switches)
 		*x = ebpf.Pass{Done: x.Done, Marked: x.Marked}
 	}()
