@@ -15,6 +15,9 @@ import (
 // meaning; new keys do not change it.
 const Schema = 1
 
+// Start is what each file starts with, up to its first other key.
+var Start = fmt.Sprintf("{\n  \"schema\": %d,\n  ", Schema)
+
 // Format returns v, an object, as a JSON file whose first key is the schema version.
 func Format(v any) ([]byte, error) {
 	var file bytes.Buffer
@@ -32,19 +35,18 @@ func Write(w io.Writer, v any) error {
 type indenter struct{ w io.Writer }
 
 func (w indenter) Write(data []byte) (int, error) {
-	rest, object := bytes.CutPrefix(data, []byte(`{"`))
-	if !object {
+	if !bytes.HasPrefix(data, []byte(`{"`)) {
 		return 0, fmt.Errorf("expected a JSON object, not %.20s", data)
 	}
 	out := bufio.NewWriter(w.w)
-	fmt.Fprintf(out, "{\n  \"schema\": %d,\n  \"", Schema)
-	indent(out, rest)
+	out.WriteString(Start)
+	indent(out, data[1:])
 	return len(data), out.Flush()
 }
 
-// indent writes compact JSON from within the first key of an object.
+// indent writes compact JSON from the first key of an object on.
 func indent(out *bufio.Writer, data []byte) {
-	depth, text := 1, true // text: within quotes
+	depth, text := 1, false // text: within quotes
 	line := func() {
 		out.WriteByte('\n')
 		for range depth {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/pausenet/pausenet/experiments/measure"
@@ -115,7 +114,7 @@ func (m *Manifest) Begin(folder *files.Folder) error {
 // MarkPartial overwrites the status in the manifest that Begin wrote; both words have the same length. If End has
 // already replaced that file, it has no effect.
 func (m *Manifest) MarkPartial() error {
-	before := fmt.Sprintf("{\n  \"schema\": %d,\n  \"status\": \"", jsonfile.Schema) // it is the first key
+	before := jsonfile.Start + `"status": "` // it is the first key
 	_, err := m.file.WriteAt([]byte(StatusPartial), int64(len(before)))
 	return err
 }
