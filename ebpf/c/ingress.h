@@ -135,7 +135,7 @@ COLD void enter_other(struct pass *x, struct switch_state *sw, struct port *in, 
 /* Executes a trigger: builds a packet in the blank frame h. sw is 0 at a host's port, which knows only TRIGGER_CREDIT. */
 COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u8 *h)
 {
-	struct port_extra *e = extra_at(x->in_port);
+	struct port_extra *e;
 	int built = 0;
 
 	if (x->trigger == TRIGGER_CREDIT) {
@@ -156,6 +156,7 @@ COLD void generate(struct pass *x, struct switch_state *sw, struct port *in, __u
 	if (built)
 		return;
 	x->verdict = VERDICT_CONSUMED;
+	e = extra_at(x->in_port);
 	if (e)
 		e->idle_triggers += x->trigger != TRIGGER_WALK;
 }

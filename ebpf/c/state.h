@@ -88,7 +88,7 @@ enum port_kind { PORT_HOST = 0, PORT_SWITCH = 1 };
 /* DCON's state of an egress queue (paper, section 4.1). */
 enum burst_state { BURST_NONE = 0, BURST_PERSISTENT = 1, BURST_BURST = 2 };
 
-/* What a port remembers of one priority, for each frame. Bytes are fewer than 4 GB, as a switch's buffer is. */
+/* What a port remembers of one priority, for each frame. A switch buffers less than 4 GB, so 32 bits count the bytes. */
 struct port_class {
 	/* of the ingress side */
 	__u32 buffered;      /* bytes in the switch that came in here */
@@ -151,7 +151,7 @@ struct port {
 } __attribute__((aligned(64)));
 
 /* What few frames touch of a port: counters of what happens seldom, and the settings and registers of features that a fabric may not have.
- * Without them nothing is written here, so that a large fabric's memory for it is never touched. */
+ * Without these features little is written here, so that a large fabric does not touch most of its memory for it. */
 struct port_extra {
 	__u64 pauses_received;
 	__u64 resumes_received;

@@ -2541,22 +2541,22 @@ l0:
 func (m *Module) fn7(v0, v1 int32) {
 	var v2, v3, v4, v5, v6, v7, v8, v9 int32
 	var v10, v11, v12, v13, v14 int64
-	var v15, v16, v17, v18, v19, v20, v21, v22 int32
+	var v15, v16, v17, v18, v19, v20, v21 int32
 	v2 = i32(0)
-	t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
-	v3 = t0
-	t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
-	v4 = t1
 	{
 		{
 			{
-				t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
-				v5 = t2
-				if v5 != i32(5) {
+				t0 := int32(load32(m.memory, uint64(uint32(i32(0)))+1620))
+				v3 = t0
+				if v3 != i32(5) {
 					goto l0
 				}
+				t1 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+				v4 = t1
 				{
-					if v3 == 0 {
+					t2 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+					v5 = t2
+					if v5 == 0 {
 						goto l1
 					}
 					t3 := int32(m.memory[uint64(uint32(v1))+30])
@@ -2567,7 +2567,7 @@ func (m *Module) fn7(v0, v1 int32) {
 					}
 					v2 = i32(0)
 					{
-						v6 = v3 + v4*i32(704)
+						v6 = v5 + v4*i32(704)
 						t5 := int32(load32(m.memory, uint64(uint32(v6))+288))
 						v7 = t5
 						t6 := int32(load32(m.memory, uint32(v1+v0<<5+i32(64))))
@@ -2593,11 +2593,11 @@ func (m *Module) fn7(v0, v1 int32) {
 					store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t9))
 					t10 := int32(load16(m.memory, uint32(v1+i32(20))))
 					store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t10))
-					v2 = v3 + v4*i32(704)
+					v2 = v5 + v4*i32(704)
 					v1 = v2 + v0<<3
 					t11 := int32(load16(m.memory, uint32(v1+i32(336))))
-					v6 = t11
-					store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(v6<<8|int32(uint32(v6)>>8)))
+					v5 = t11
+					store16(m.memory, uint64(uint32(i32(0)))+1774, uint16(v5<<8|int32(uint32(v5)>>8)))
 					t12 := int32(load16(m.memory, uint32(v1+i32(342))))
 					v1 = t12
 					store64(m.memory, uint64(uint32(i32(0)))+1810, uint64(i64(0)))
@@ -2615,7 +2615,6 @@ func (m *Module) fn7(v0, v1 int32) {
 				}
 			l1:
 				store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
-				v1 = v4
 				goto l4
 			}
 		l0:
@@ -2623,38 +2622,42 @@ func (m *Module) fn7(v0, v1 int32) {
 				return
 			}
 			{
-				switch v5 + i32(-1) {
+				switch v3 + i32(-1) {
 				default:
 					goto l9
 				case 0, 1:
 					v2 = i32(0)
 					t14 := int32(load32(m.memory, uint64(uint32(i32(0)))+1628))
-					v9 = t14 & i32(7)
+					v5 = t14 & i32(7)
+					t15 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+					v9 = t15
+					t16 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+					v4 = t16
 					{
 						{
-							t15 := int64(load64(m.memory, uint32(v0+i32(88))))
-							v10 = t15
+							t17 := int64(load64(m.memory, uint32(v0+i32(88))))
+							v10 = t17
 							if v10 == 0 {
 								goto l10
 							}
-							if v3 == 0 {
+							if v9 == 0 {
 								goto l10
 							}
-							t16 := int32(load32(m.memory, uint32(v3+v4*i32(704)+v9<<2+i32(80))))
-							v2 = t16
+							t18 := int32(load32(m.memory, uint32(v9+v4*i32(704)+v5<<2+i32(80))))
+							v2 = t18
 							goto l11
 						}
 					l10:
-						if v3 == 0 {
+						if v9 == 0 {
 							goto l12
 						}
 					l11:
-						v7 = v1 + v9<<5 + i32(93)
-						t17 := int32(m.memory[uint32(v7)])
-						v6 = t17
+						v7 = v1 + v5<<5 + i32(93)
+						t19 := int32(m.memory[uint32(v7)])
+						v6 = t19
 						{
 							{
-								if v5 != i32(1) {
+								if v3 != i32(1) {
 									goto l13
 								}
 								{
@@ -2665,51 +2668,51 @@ func (m *Module) fn7(v0, v1 int32) {
 										if v2 != 0 {
 											goto l15
 										}
-										t18 := int64(load32(m.memory, uint32(v1+v9<<5+i32(64))))
-										v11 = t18
+										t20 := int64(load32(m.memory, uint32(v1+v5<<5+i32(64))))
+										v11 = t20
 										{
 											{
-												t19 := int32(m.memory[uint32(v1+i32(29))])
-												v2 = v0 + t19&i32(31)*i32(56)
-												t20 := int64(load64(m.memory, uint32(v2+i32(192))))
-												v12 = t20
+												t21 := int32(m.memory[uint32(v1+i32(29))])
+												v2 = v0 + t21&i32(31)*i32(56)
+												t22 := int64(load64(m.memory, uint32(v2+i32(192))))
+												v12 = t22
 												if v12 != i64(0) {
 													goto l16
 												}
-												t21 := int64(load64(m.memory, uint32(v2+i32(184))))
-												v10 = t21
+												t23 := int64(load64(m.memory, uint32(v2+i32(184))))
+												v10 = t23
 												goto l17
 											}
 										l16:
-											t22 := int64(load64(m.memory, uint32(v2+i32(176))))
-											v13 = t22
-											t23 := int64(load64(m.memory, uint32(v0)))
-											t24 := v13
-											v14 = t23
-											t25 := int64(load64(m.memory, uint64(uint32(v0))+8))
-											t26 := v14
-											v10 = t25 - v10
-											p27 := i64(0)
+											t24 := int64(load64(m.memory, uint32(v2+i32(176))))
+											v13 = t24
+											t25 := int64(load64(m.memory, uint32(v0)))
+											t26 := v13
+											v14 = t25
+											t27 := int64(load64(m.memory, uint64(uint32(v0))+8))
+											t28 := v14
+											v10 = t27 - v10
+											p29 := i64(0)
 											if uint64(v14) > uint64(v10) {
-												p27 = int64(uint64((t26-v10)*v12) >> 16)
-											}
-											v10 = p27
-											p28 := v10
-											if uint64(v10) > uint64(v13) {
-												p28 = t24
-											}
-											p29 := v10
-											if v13 != i64(0) {
-												p29 = p28
+												p29 = int64(uint64((t28-v10)*v12) >> 16)
 											}
 											v10 = p29
-											t30 := int64(load64(m.memory, uint64(uint32(v0))+16))
-											v13 = v10 - t30
-											p31 := v13
-											if uint64(v13) > uint64(v10) {
-												p31 = i64(0)
+											p30 := v10
+											if uint64(v10) > uint64(v13) {
+												p30 = t26
+											}
+											p31 := v10
+											if v13 != i64(0) {
+												p31 = p30
 											}
 											v10 = p31
+											t32 := int64(load64(m.memory, uint64(uint32(v0))+16))
+											v13 = v10 - t32
+											p33 := v13
+											if uint64(v13) > uint64(v10) {
+												p33 = i64(0)
+											}
+											v10 = p33
 										}
 									l17:
 										v2 = i32(0)
@@ -2722,44 +2725,44 @@ func (m *Module) fn7(v0, v1 int32) {
 									if v2 != 0 {
 										goto l15
 									}
-									t32 := int64(load32(m.memory, uint32(v1+v9<<5+i32(64))))
-									v11 = t32
+									t34 := int64(load32(m.memory, uint32(v1+v5<<5+i32(64))))
+									v11 = t34
 									{
 										{
-											t33 := int32(m.memory[uint32(v1+i32(29))])
-											v2 = v0 + t33&i32(31)*i32(56)
-											t34 := int64(load64(m.memory, uint32(v2+i32(192))))
-											v12 = t34
+											t35 := int32(m.memory[uint32(v1+i32(29))])
+											v2 = v0 + t35&i32(31)*i32(56)
+											t36 := int64(load64(m.memory, uint32(v2+i32(192))))
+											v12 = t36
 											if v12 != i64(0) {
 												goto l18
 											}
-											t35 := int64(load64(m.memory, uint32(v2+i32(176))))
-											v10 = t35
+											t37 := int64(load64(m.memory, uint32(v2+i32(176))))
+											v10 = t37
 											goto l19
 										}
 									l18:
-										t36 := int64(load64(m.memory, uint32(v2+i32(176))))
-										v13 = t36
-										t37 := int64(load64(m.memory, uint32(v0)))
-										t38 := v13
-										v14 = t37
-										t39 := int64(load64(m.memory, uint64(uint32(v0))+8))
-										t40 := v14
-										v10 = t39 - v10
-										p41 := i64(0)
+										t38 := int64(load64(m.memory, uint32(v2+i32(176))))
+										v13 = t38
+										t39 := int64(load64(m.memory, uint32(v0)))
+										t40 := v13
+										v14 = t39
+										t41 := int64(load64(m.memory, uint64(uint32(v0))+8))
+										t42 := v14
+										v10 = t41 - v10
+										p43 := i64(0)
 										if uint64(v14) > uint64(v10) {
-											p41 = int64(uint64((t40-v10)*v12) >> 16)
-										}
-										v10 = p41
-										p42 := v10
-										if uint64(v10) > uint64(v13) {
-											p42 = t38
-										}
-										p43 := v10
-										if v13 != i64(0) {
-											p43 = p42
+											p43 = int64(uint64((t42-v10)*v12) >> 16)
 										}
 										v10 = p43
+										p44 := v10
+										if uint64(v10) > uint64(v13) {
+											p44 = t40
+										}
+										p45 := v10
+										if v13 != i64(0) {
+											p45 = p44
+										}
+										v10 = p45
 									}
 								l19:
 									v2 = i32(0)
@@ -2769,76 +2772,76 @@ func (m *Module) fn7(v0, v1 int32) {
 								}
 							l15:
 								m.memory[uint32(v7)] = byte(i32(1))
-								v2 = v3 + v4*i32(704)
-								t44 := int64(load64(m.memory, uint64(uint32(v2))+16))
-								store64(m.memory, uint64(uint32(v2))+16, uint64(t44+i64(1)))
+								v2 = v9 + v4*i32(704)
+								t46 := int64(load64(m.memory, uint64(uint32(v2))+16))
+								store64(m.memory, uint64(uint32(v2))+16, uint64(t46+i64(1)))
 								store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(i32(256)))
 								store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(i32(0xc28001)))
 								store32(m.memory, uint64(uint32(i32(0)))+1772, uint32(i32(16844936)))
-								t45 := int32(load16(m.memory, uint32(v1+i32(20))))
-								v6 = t45
-								t46 := int32(load32(m.memory, uint64(uint32(v1))+16))
-								v1 = t46
-								m.memory[uint64(uint32(i32(0)))+1777] = byte(i32_shl(i32(1), v9))
-								t47 := int32(load16(m.memory, uint64(uint32(v0))+116))
-								v2 = t47
-								p48 := v2
-								if v9 != 0 {
-									p48 = i32(0)
-								}
-								v0 = p48
-								m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
-								m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
-								p49 := i32(0)
-								if v9 == i32(1) {
-									p49 = v2
-								}
-								v0 = p49
-								m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v0) >> 8))
-								m.memory[uint64(uint32(i32(0)))+1781] = byte(v0)
-								p50 := i32(0)
-								if v9 == i32(2) {
-									p50 = v2
+								t47 := int32(load16(m.memory, uint32(v1+i32(20))))
+								v9 = t47
+								t48 := int32(load32(m.memory, uint64(uint32(v1))+16))
+								v1 = t48
+								m.memory[uint64(uint32(i32(0)))+1777] = byte(i32_shl(i32(1), v5))
+								t49 := int32(load16(m.memory, uint64(uint32(v0))+116))
+								v2 = t49
+								p50 := v2
+								if v5 != 0 {
+									p50 = i32(0)
 								}
 								v0 = p50
-								m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v0) >> 8))
-								m.memory[uint64(uint32(i32(0)))+1783] = byte(v0)
+								m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
 								p51 := i32(0)
-								if v9 == i32(3) {
+								if v5 == i32(1) {
 									p51 = v2
 								}
 								v0 = p51
-								m.memory[uint64(uint32(i32(0)))+1784] = byte(int32(uint32(v0) >> 8))
-								m.memory[uint64(uint32(i32(0)))+1785] = byte(v0)
+								m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1781] = byte(v0)
 								p52 := i32(0)
-								if v9 == i32(4) {
+								if v5 == i32(2) {
 									p52 = v2
 								}
 								v0 = p52
-								m.memory[uint64(uint32(i32(0)))+1786] = byte(int32(uint32(v0) >> 8))
-								m.memory[uint64(uint32(i32(0)))+1787] = byte(v0)
+								m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1783] = byte(v0)
 								p53 := i32(0)
-								if v9 == i32(5) {
+								if v5 == i32(3) {
 									p53 = v2
 								}
 								v0 = p53
-								m.memory[uint64(uint32(i32(0)))+1788] = byte(int32(uint32(v0) >> 8))
-								m.memory[uint64(uint32(i32(0)))+1789] = byte(v0)
+								m.memory[uint64(uint32(i32(0)))+1784] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1785] = byte(v0)
 								p54 := i32(0)
-								if v9 == i32(6) {
+								if v5 == i32(4) {
 									p54 = v2
 								}
 								v0 = p54
-								m.memory[uint64(uint32(i32(0)))+1790] = byte(int32(uint32(v0) >> 8))
-								m.memory[uint64(uint32(i32(0)))+1791] = byte(v0)
+								m.memory[uint64(uint32(i32(0)))+1786] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1787] = byte(v0)
 								p55 := i32(0)
-								if v9 == i32(7) {
+								if v5 == i32(5) {
 									p55 = v2
 								}
-								v2 = p55
+								v0 = p55
+								m.memory[uint64(uint32(i32(0)))+1788] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1789] = byte(v0)
+								p56 := i32(0)
+								if v5 == i32(6) {
+									p56 = v2
+								}
+								v0 = p56
+								m.memory[uint64(uint32(i32(0)))+1790] = byte(int32(uint32(v0) >> 8))
+								m.memory[uint64(uint32(i32(0)))+1791] = byte(v0)
+								p57 := i32(0)
+								if v5 == i32(7) {
+									p57 = v2
+								}
+								v2 = p57
 								m.memory[uint64(uint32(i32(0)))+1792] = byte(int32(uint32(v2) >> 8))
 								store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v1))
-								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v6))
+								store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v9))
 								m.memory[uint64(uint32(i32(0)))+1776] = byte(i32(0))
 								goto l20
 							}
@@ -2855,51 +2858,51 @@ func (m *Module) fn7(v0, v1 int32) {
 							v2 = i32(0)
 							goto l12
 						l22:
-							t56 := int64(load32(m.memory, uint32(v1+v9<<5+i32(64))))
-							v11 = t56
+							t58 := int64(load32(m.memory, uint32(v1+v5<<5+i32(64))))
+							v11 = t58
 							{
 								{
-									t57 := int32(m.memory[uint32(v1+i32(29))])
-									v2 = v0 + t57&i32(31)*i32(56)
-									t58 := int64(load64(m.memory, uint32(v2+i32(192))))
-									v12 = t58
+									t59 := int32(m.memory[uint32(v1+i32(29))])
+									v2 = v0 + t59&i32(31)*i32(56)
+									t60 := int64(load64(m.memory, uint32(v2+i32(192))))
+									v12 = t60
 									if v12 != i64(0) {
 										goto l23
 									}
-									t59 := int64(load64(m.memory, uint32(v2+i32(184))))
-									v10 = t59
+									t61 := int64(load64(m.memory, uint32(v2+i32(184))))
+									v10 = t61
 									goto l24
 								}
 							l23:
-								t60 := int64(load64(m.memory, uint32(v2+i32(176))))
-								v13 = t60
-								t61 := int64(load64(m.memory, uint32(v0)))
-								t62 := v13
-								v14 = t61
-								t63 := int64(load64(m.memory, uint64(uint32(v0))+8))
-								t64 := v14
-								v10 = t63 - v10
-								p65 := i64(0)
+								t62 := int64(load64(m.memory, uint32(v2+i32(176))))
+								v13 = t62
+								t63 := int64(load64(m.memory, uint32(v0)))
+								t64 := v13
+								v14 = t63
+								t65 := int64(load64(m.memory, uint64(uint32(v0))+8))
+								t66 := v14
+								v10 = t65 - v10
+								p67 := i64(0)
 								if uint64(v14) > uint64(v10) {
-									p65 = int64(uint64((t64-v10)*v12) >> 16)
-								}
-								v10 = p65
-								p66 := v10
-								if uint64(v10) > uint64(v13) {
-									p66 = t62
-								}
-								p67 := v10
-								if v13 != i64(0) {
-									p67 = p66
+									p67 = int64(uint64((t66-v10)*v12) >> 16)
 								}
 								v10 = p67
-								t68 := int64(load64(m.memory, uint64(uint32(v0))+16))
-								v13 = v10 - t68
-								p69 := v13
-								if uint64(v13) > uint64(v10) {
-									p69 = i64(0)
+								p68 := v10
+								if uint64(v10) > uint64(v13) {
+									p68 = t64
+								}
+								p69 := v10
+								if v13 != i64(0) {
+									p69 = p68
 								}
 								v10 = p69
+								t70 := int64(load64(m.memory, uint64(uint32(v0))+16))
+								v13 = v10 - t70
+								p71 := v13
+								if uint64(v13) > uint64(v10) {
+									p71 = i64(0)
+								}
+								v10 = p71
 							}
 						l24:
 							v2 = i32(0)
@@ -2908,17 +2911,17 @@ func (m *Module) fn7(v0, v1 int32) {
 							}
 							v2 = i32(0)
 							m.memory[uint32(v7)] = byte(i32(0))
-							v0 = v3 + v4*i32(704)
-							t70 := int64(load64(m.memory, uint64(uint32(v0))+24))
-							store64(m.memory, uint64(uint32(v0))+24, uint64(t70+i64(1)))
+							v0 = v9 + v4*i32(704)
+							t72 := int64(load64(m.memory, uint64(uint32(v0))+24))
+							store64(m.memory, uint64(uint32(v0))+24, uint64(t72+i64(1)))
 							store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(i32(256)))
 							store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(i32(0xc28001)))
 							store32(m.memory, uint64(uint32(i32(0)))+1772, uint32(i32(16844936)))
-							t71 := int32(load16(m.memory, uint32(v1+i32(20))))
-							v0 = t71
-							t72 := int32(load32(m.memory, uint64(uint32(v1))+16))
-							v1 = t72
-							m.memory[uint64(uint32(i32(0)))+1777] = byte(i32_shl(i32(1), v9))
+							t73 := int32(load16(m.memory, uint32(v1+i32(20))))
+							v0 = t73
+							t74 := int32(load32(m.memory, uint64(uint32(v1))+16))
+							v1 = t74
+							m.memory[uint64(uint32(i32(0)))+1777] = byte(i32_shl(i32(1), v5))
 							store64(m.memory, uint64(uint32(i32(0)))+1778, uint64(i64(0)))
 							store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v1))
 							store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v0))
@@ -2937,691 +2940,697 @@ func (m *Module) fn7(v0, v1 int32) {
 					}
 				l12:
 					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
-					v1 = v4
 					goto l4
 				case 2:
-					if v3 != 0 {
-						v9 = v3 + v4*i32(704)
-						t73 := int32(load32(m.memory, uint64(uint32(v9))+192))
-						v2 = t73
+					t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+					v6 = t75
+					if v6 != 0 {
+						t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+						v4 = v6 + t76*i32(704)
+						t77 := int32(load32(m.memory, uint64(uint32(v4))+192))
+						v2 = t77
 						{
-							t74 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-							v8 = t74
-							if v8 != 0 {
+							t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+							v7 = t78
+							if v7 != 0 {
 								if v2 == 0 {
 									goto l27
 								}
-								v15 = v9 + i32(192)
-								t75 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-								v16 = t75
-								t76 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-								v17 = t76
-								if v17 == 0 {
-									goto l29
-								}
-								v18 = v9 + i32(208)
-								v19 = v9 + i32(184)
-								t77 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-								v11 = t77
-								t78 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-								v20 = t78
-								v7 = i32(32)
-							l37:
+								v15 = v4 + i32(192)
+								t79 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+								v16 = t79
 								{
-									t79 := v16
-									v6 = v2 + i32(-1)
-									if uint32(t79) <= uint32(v6) {
-										goto l28
-									}
-									t80 := v15
-									v9 = v8 + v6*i32(48)
-									t81 := int32(load32(m.memory, uint64(uint32(v9))+32))
-									v2 = t81
-									store32(m.memory, uint32(t80), uint32(v2))
-									{
-										t82 := int32(load32(m.memory, uint64(uint32(v9))+24))
-										t83 := v20
-										v21 = t82
-										if uint32(t83) <= uint32(v21) {
+									t80 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+									v17 = t80
+									if v17 == 0 {
+										t83 := v16
+										v2 = v2 + i32(-1)
+										if uint32(t83) <= uint32(v2) {
+											goto l9
+										}
+										t84 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+										t85 := v15
+										v2 = t84
+										store32(m.memory, uint32(t85), uint32(v2))
+										if v2 != 0 {
 											goto l30
 										}
-										v22 = v3 + v21*i32(704)
-										t84 := int64(load64(m.memory, uint64(uint32(v22))+120))
-										v10 = t84
+										goto l27
+									}
+									v18 = v4 + i32(208)
+									v19 = v4 + i32(184)
+									t81 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+									v11 = t81
+									t82 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+									v20 = t82
+									v9 = i32(32)
+								l38:
+									{
+										t86 := v16
+										v5 = v2 + i32(-1)
+										if uint32(t86) <= uint32(v5) {
+											goto l9
+										}
+										t87 := v15
+										v4 = v7 + v5*i32(48)
+										t88 := int32(load32(m.memory, uint64(uint32(v4))+32))
+										v2 = t88
+										store32(m.memory, uint32(t87), uint32(v2))
 										{
-											t85 := int32(load32(m.memory, uint64(uint32(v22))+136))
-											t86 := int32(load32(m.memory, uint64(uint32(v9))+28))
-											if t85 != t86 {
+											t89 := int32(load32(m.memory, uint64(uint32(v4))+24))
+											t90 := v20
+											v8 = t89
+											if uint32(t90) <= uint32(v8) {
+												goto l31
+											}
+											v21 = v6 + v8*i32(704)
+											t91 := int64(load64(m.memory, uint64(uint32(v21))+120))
+											v10 = t91
+											{
+												t92 := int32(load32(m.memory, uint64(uint32(v21))+136))
+												t93 := int32(load32(m.memory, uint64(uint32(v4))+28))
+												if t92 != t93 {
+													goto l32
+												}
+												{
+													t94 := int32(load32(m.memory, uint64(uint32(v0))+84))
+													switch t94 {
+													default:
+														goto l32
+													case 0:
+														t95 := int32(load32(m.memory, uint64(uint32(v21))+140))
+														if t95 == 0 {
+															goto l32
+														}
+														fallthrough
+													case 2:
+														t96 := int64(load64(m.memory, uint64(uint32(v21))+128))
+														v10 = t96
+													}
+												}
+											}
+										l32:
+											if v10 == 0 {
 												goto l31
 											}
 											{
-												t87 := int32(load32(m.memory, uint64(uint32(v0))+84))
-												switch t87 {
-												default:
+												if uint64(v11) <= uint64(v10) {
+													goto l35
+												}
+												t97 := int64(load64(m.memory, uint64(uint32(v0))+64))
+												if uint64(v11-v10) >= uint64(t97) {
 													goto l31
-												case 0:
-													t88 := int32(load32(m.memory, uint64(uint32(v22))+140))
-													if t88 == 0 {
-														goto l31
-													}
-													fallthrough
-												case 2:
-													t89 := int64(load64(m.memory, uint64(uint32(v22))+128))
-													v10 = t89
 												}
 											}
+										l35:
+											t98 := int64(load64(m.memory, uint32(v18)))
+											store64(m.memory, uint32(v18), uint64(t98+i64(1)))
+											v9 = v7 + v5*i32(48)
+											store64(m.memory, uint64(uint32(v9))+8, uint64(v11))
+											t99 := int32(load32(m.memory, uint32(v19)))
+											t100 := v9
+											v2 = t99
+											store32(m.memory, uint64(uint32(t100))+16, uint32(v2))
+											t101 := int32(load32(m.memory, uint32(v1+i32(8))))
+											v0 = t101
+											v1 = i32(0)
+											t102 := int32(load16(m.memory, uint32(v9+i32(44))))
+											store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t102))
+											t103 := int32(load32(m.memory, uint64(uint32(v9))+40))
+											store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t103))
+											v9 = v17 + v8*i32(320)
+											t104 := int32(load16(m.memory, uint32(v9+i32(20))))
+											store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t104))
+											t105 := int32(load32(m.memory, uint64(uint32(v9))+16))
+											store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t105))
+											m.memory[uint64(uint32(i32(0)))+1777] = byte(v5)
+											m.memory[uint64(uint32(i32(0)))+1774] = byte(v5)
+											store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0)))
+											store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0)))
+											store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
+											store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
+											m.memory[uint64(uint32(i32(0)))+1783] = byte(v0)
+											m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v0) >> 8))
+											m.memory[uint64(uint32(i32(0)))+1781] = byte(int32(uint32(v0) >> 16))
+											m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v0) >> 24))
+											p106 := i32(0xffff)
+											if uint32(v2) < uint32(i32(0xffff)) {
+												p106 = v2
+											}
+											v0 = p106
+											m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
+											m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
+											m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v5) >> 8))
+											p107 := i32(255)
+											if uint32(v2) < uint32(i32(255)) {
+												p107 = v2
+											}
+											m.memory[uint64(uint32(i32(0)))+1775] = byte(p107)
+											store16(m.memory, uint64(uint32(i32(0)))+1772, uint16(i32(46472)))
+											store32(m.memory, uint64(uint32(i32(0)))+1816, uint32(i32(0)))
+											store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
+											store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(i32(7)))
+											t108 := int32(load32(m.memory, uint32(v4+i32(24))))
+											store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t108))
+											t109 := int32(load32(m.memory, uint32(v15)))
+											v2 = t109
+											goto l36
 										}
 									l31:
-										if v10 == 0 {
-											goto l30
+										v9 = v9 + i32(-1)
+										if v9 == 0 {
+											goto l37
 										}
-										{
-											if uint64(v11) <= uint64(v10) {
-												goto l34
-											}
-											t90 := int64(load64(m.memory, uint64(uint32(v0))+64))
-											if uint64(v11-v10) >= uint64(t90) {
-												goto l30
-											}
+										if v2 == 0 {
+											goto l27
 										}
-									l34:
-										t91 := int64(load64(m.memory, uint32(v18)))
-										store64(m.memory, uint32(v18), uint64(t91+i64(1)))
-										v7 = v8 + v6*i32(48)
-										store64(m.memory, uint64(uint32(v7))+8, uint64(v11))
-										t92 := int32(load32(m.memory, uint32(v19)))
-										t93 := v7
-										v2 = t92
-										store32(m.memory, uint64(uint32(t93))+16, uint32(v2))
-										t94 := int32(load32(m.memory, uint32(v1+i32(8))))
-										v0 = t94
-										v1 = i32(0)
-										t95 := int32(load16(m.memory, uint32(v7+i32(44))))
-										store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t95))
-										t96 := int32(load32(m.memory, uint64(uint32(v7))+40))
-										store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t96))
-										v7 = v17 + v21*i32(320)
-										t97 := int32(load16(m.memory, uint32(v7+i32(20))))
-										store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(t97))
-										t98 := int32(load32(m.memory, uint64(uint32(v7))+16))
-										store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(t98))
-										m.memory[uint64(uint32(i32(0)))+1777] = byte(v6)
-										m.memory[uint64(uint32(i32(0)))+1774] = byte(v6)
-										store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0)))
-										store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0)))
-										store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
-										store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
-										m.memory[uint64(uint32(i32(0)))+1783] = byte(v0)
-										m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v0) >> 8))
-										m.memory[uint64(uint32(i32(0)))+1781] = byte(int32(uint32(v0) >> 16))
-										m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v0) >> 24))
-										p99 := i32(0xffff)
-										if uint32(v2) < uint32(i32(0xffff)) {
-											p99 = v2
-										}
-										v0 = p99
-										m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
-										m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
-										m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v6) >> 8))
-										p100 := i32(255)
-										if uint32(v2) < uint32(i32(255)) {
-											p100 = v2
-										}
-										m.memory[uint64(uint32(i32(0)))+1775] = byte(p100)
-										store16(m.memory, uint64(uint32(i32(0)))+1772, uint16(i32(46472)))
-										store32(m.memory, uint64(uint32(i32(0)))+1816, uint32(i32(0)))
-										store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
-										store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(i32(7)))
-										t101 := int32(load32(m.memory, uint32(v9+i32(24))))
-										store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t101))
-										t102 := int32(load32(m.memory, uint32(v15)))
-										v2 = t102
-										goto l35
+										goto l38
 									}
-								l30:
-									v7 = v7 + i32(-1)
-									if v7 == 0 {
-										goto l36
-									}
-									if v2 == 0 {
-										goto l27
-									}
-									goto l37
 								}
 							}
 							if v2 == 0 {
 								goto l27
 							}
-							goto l28
+							goto l9
 						}
 					}
 					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
 					return
 				case 3:
-					t103 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
-					t104 := int32(load32(m.memory, uint64(uint32(i32(0)))+1624))
-					v2 = t104
-					if uint32(t103) <= uint32(v2) {
+					t110 := int32(load32(m.memory, uint64(uint32(i32(0)))+1556))
+					t111 := int32(load32(m.memory, uint64(uint32(i32(0)))+1624))
+					v2 = t111
+					if uint32(t110) <= uint32(v2) {
 						goto l9
 					}
-					t105 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
-					v1 = t105
+					t112 := int32(load32(m.memory, uint64(uint32(i32(0)))+1592))
+					v1 = t112
 					if v1 == 0 {
 						goto l9
 					}
-					t106 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
-					v7 = t106
-					t107 := v7
-					v0 = v1 + v2*i32(48)
-					t108 := int32(load32(m.memory, uint64(uint32(v0))+24))
-					v9 = t108
-					t109 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
-					t110 := t107 + v9*i32(320)
-					v8 = t109
-					p111 := i32(0)
-					if uint32(v8) > uint32(v9) {
-						p111 = t110
+					t113 := int32(load32(m.memory, uint64(uint32(i32(0)))+1568))
+					v9 = t113
+					t114 := v9
+					v4 = v1 + v2*i32(48)
+					t115 := int32(load32(m.memory, uint64(uint32(v4))+24))
+					v0 = t115
+					t116 := int32(load32(m.memory, uint64(uint32(i32(0)))+1536))
+					t117 := t114 + v0*i32(320)
+					v6 = t116
+					p118 := i32(0)
+					if uint32(v6) > uint32(v0) {
+						p118 = t117
 					}
-					v6 = p111
+					v5 = p118
+					if v5 == 0 {
+						goto l9
+					}
+					t119 := int32(load32(m.memory, uint64(uint32(v4))+28))
+					t120 := v9
+					v0 = t119
+					p121 := i32(0)
+					if uint32(v6) > uint32(v0) {
+						p121 = t120 + v0*i32(320)
+					}
+					v9 = p121
+					if v9 == 0 {
+						goto l9
+					}
+					t122 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+					v6 = t122
 					if v6 == 0 {
 						goto l9
 					}
-					t112 := int32(load32(m.memory, uint64(uint32(v0))+28))
-					t113 := v7
-					v9 = t112
-					p114 := i32(0)
-					if uint32(v8) > uint32(v9) {
-						p114 = t113 + v9*i32(320)
-					}
-					v7 = p114
-					if v7 == 0 {
-						goto l9
-					}
-					if v3 == 0 {
-						goto l9
-					}
-					v3 = v3 + v9*i32(704)
-					t115 := int64(load64(m.memory, uint64(uint32(v3))+208))
-					store64(m.memory, uint64(uint32(v3))+208, uint64(t115+i64(1)))
-					v1 = v1 + v2*i32(48)
-					t116 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
-					store64(m.memory, uint64(uint32(v1))+8, uint64(t116))
-					t117 := int32(load32(m.memory, uint64(uint32(v3))+184))
-					t118 := v1
-					v3 = t117
-					store32(m.memory, uint64(uint32(t118))+16, uint32(v3))
-					t119 := int32(load32(m.memory, uint32(v7+i32(8))))
-					v4 = t119
-					t120 := int32(load32(m.memory, uint64(uint32(v1))+40))
-					store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t120))
-					t121 := int32(load16(m.memory, uint32(v1+i32(44))))
-					store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t121))
-					t122 := int32(load16(m.memory, uint32(v6+i32(20))))
-					v1 = t122
-					t123 := int32(load32(m.memory, uint64(uint32(v6))+16))
-					v5 = t123
+					v0 = v6 + v0*i32(704)
+					t123 := int64(load64(m.memory, uint64(uint32(v0))+208))
+					store64(m.memory, uint64(uint32(v0))+208, uint64(t123+i64(1)))
+					v3 = v1 + v2*i32(48)
+					t124 := int64(load64(m.memory, uint64(uint32(i32(0)))+1608))
+					store64(m.memory, uint64(uint32(v3))+8, uint64(t124))
+					t125 := int32(load32(m.memory, uint64(uint32(v0))+184))
+					t126 := v3
+					v1 = t125
+					store32(m.memory, uint64(uint32(t126))+16, uint32(v1))
+					t127 := int32(load32(m.memory, uint32(v9+i32(8))))
+					v0 = t127
+					t128 := int32(load32(m.memory, uint64(uint32(v3))+40))
+					store32(m.memory, uint64(uint32(i32(0)))+1760, uint32(t128))
+					t129 := int32(load16(m.memory, uint32(v3+i32(44))))
+					store16(m.memory, uint64(uint32(i32(0)))+1764, uint16(t129))
+					t130 := int32(load16(m.memory, uint32(v5+i32(20))))
+					v3 = t130
+					t131 := int32(load32(m.memory, uint64(uint32(v5))+16))
+					v5 = t131
 					store64(m.memory, uint64(uint32(i32(0)))+1784, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1792, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1800, uint64(i64(0)))
 					store64(m.memory, uint64(uint32(i32(0)))+1808, uint64(i64(0)))
-					m.memory[uint64(uint32(i32(0)))+1783] = byte(v4)
-					m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v4) >> 8))
-					m.memory[uint64(uint32(i32(0)))+1781] = byte(int32(uint32(v4) >> 16))
-					m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v4) >> 24))
-					p124 := i32(0xffff)
-					if uint32(v3) < uint32(i32(0xffff)) {
-						p124 = v3
+					m.memory[uint64(uint32(i32(0)))+1783] = byte(v0)
+					m.memory[uint64(uint32(i32(0)))+1782] = byte(int32(uint32(v0) >> 8))
+					m.memory[uint64(uint32(i32(0)))+1781] = byte(int32(uint32(v0) >> 16))
+					m.memory[uint64(uint32(i32(0)))+1780] = byte(int32(uint32(v0) >> 24))
+					p132 := i32(0xffff)
+					if uint32(v1) < uint32(i32(0xffff)) {
+						p132 = v1
 					}
-					v4 = p124
-					m.memory[uint64(uint32(i32(0)))+1779] = byte(v4)
-					m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v4) >> 8))
+					v0 = p132
+					m.memory[uint64(uint32(i32(0)))+1779] = byte(v0)
+					m.memory[uint64(uint32(i32(0)))+1778] = byte(int32(uint32(v0) >> 8))
 					m.memory[uint64(uint32(i32(0)))+1776] = byte(int32(uint32(v2) >> 8))
 					m.memory[uint64(uint32(i32(0)))+1777] = byte(v2)
 					store16(m.memory, uint64(uint32(i32(0)))+1772, uint16(i32(46472)))
-					p125 := i32(255)
-					if uint32(v3) < uint32(i32(255)) {
-						p125 = v3
+					p133 := i32(255)
+					if uint32(v1) < uint32(i32(255)) {
+						p133 = v1
 					}
-					m.memory[uint64(uint32(i32(0)))+1775] = byte(p125)
-					store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v1))
+					m.memory[uint64(uint32(i32(0)))+1775] = byte(p133)
+					store16(m.memory, uint64(uint32(i32(0)))+1770, uint16(v3))
 					store32(m.memory, uint64(uint32(i32(0)))+1766, uint32(v5))
 					m.memory[uint64(uint32(i32(0)))+1774] = byte(v2)
 					store32(m.memory, uint64(uint32(i32(0)))+1816, uint32(i32(0)))
 					store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(1)))
 					store32(m.memory, uint64(uint32(i32(0)))+1672, uint32(i32(7)))
-					t126 := int32(load32(m.memory, uint32(v0+i32(24))))
-					store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t126))
+					t134 := int32(load32(m.memory, uint32(v4+i32(24))))
+					store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(t134))
 					return
 				}
-			l29:
-				t127 := v16
+			l30:
+				t135 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t127) <= uint32(v2) {
-					goto l28
+				if uint32(t135) <= uint32(v2) {
+					goto l9
 				}
-				t128 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t129 := v15
-				v2 = t128
-				store32(m.memory, uint32(t129), uint32(v2))
+				t136 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t137 := v15
+				v2 = t136
+				store32(m.memory, uint32(t137), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t130 := v16
+				t138 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t130) <= uint32(v2) {
-					goto l28
+				if uint32(t138) <= uint32(v2) {
+					goto l9
 				}
-				t131 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t132 := v15
-				v2 = t131
-				store32(m.memory, uint32(t132), uint32(v2))
+				t139 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t140 := v15
+				v2 = t139
+				store32(m.memory, uint32(t140), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t133 := v16
+				t141 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t133) <= uint32(v2) {
-					goto l28
+				if uint32(t141) <= uint32(v2) {
+					goto l9
 				}
-				t134 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t135 := v15
-				v2 = t134
-				store32(m.memory, uint32(t135), uint32(v2))
+				t142 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t143 := v15
+				v2 = t142
+				store32(m.memory, uint32(t143), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t136 := v16
+				t144 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t136) <= uint32(v2) {
-					goto l28
+				if uint32(t144) <= uint32(v2) {
+					goto l9
 				}
-				t137 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t138 := v15
-				v2 = t137
-				store32(m.memory, uint32(t138), uint32(v2))
+				t145 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t146 := v15
+				v2 = t145
+				store32(m.memory, uint32(t146), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t139 := v16
+				t147 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t139) <= uint32(v2) {
-					goto l28
+				if uint32(t147) <= uint32(v2) {
+					goto l9
 				}
-				t140 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t141 := v15
-				v2 = t140
-				store32(m.memory, uint32(t141), uint32(v2))
+				t148 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t149 := v15
+				v2 = t148
+				store32(m.memory, uint32(t149), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t142 := v16
+				t150 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t142) <= uint32(v2) {
-					goto l28
+				if uint32(t150) <= uint32(v2) {
+					goto l9
 				}
-				t143 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t144 := v15
-				v2 = t143
-				store32(m.memory, uint32(t144), uint32(v2))
+				t151 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t152 := v15
+				v2 = t151
+				store32(m.memory, uint32(t152), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t145 := v16
+				t153 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t145) <= uint32(v2) {
-					goto l28
+				if uint32(t153) <= uint32(v2) {
+					goto l9
 				}
-				t146 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t147 := v15
-				v2 = t146
-				store32(m.memory, uint32(t147), uint32(v2))
+				t154 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t155 := v15
+				v2 = t154
+				store32(m.memory, uint32(t155), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t148 := v16
+				t156 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t148) <= uint32(v2) {
-					goto l28
+				if uint32(t156) <= uint32(v2) {
+					goto l9
 				}
-				t149 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t150 := v15
-				v2 = t149
-				store32(m.memory, uint32(t150), uint32(v2))
+				t157 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t158 := v15
+				v2 = t157
+				store32(m.memory, uint32(t158), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t151 := v16
+				t159 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t151) <= uint32(v2) {
-					goto l28
+				if uint32(t159) <= uint32(v2) {
+					goto l9
 				}
-				t152 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t153 := v15
-				v2 = t152
-				store32(m.memory, uint32(t153), uint32(v2))
+				t160 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t161 := v15
+				v2 = t160
+				store32(m.memory, uint32(t161), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t154 := v16
+				t162 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t154) <= uint32(v2) {
-					goto l28
+				if uint32(t162) <= uint32(v2) {
+					goto l9
 				}
-				t155 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t156 := v15
-				v2 = t155
-				store32(m.memory, uint32(t156), uint32(v2))
+				t163 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t164 := v15
+				v2 = t163
+				store32(m.memory, uint32(t164), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t157 := v16
+				t165 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t157) <= uint32(v2) {
-					goto l28
+				if uint32(t165) <= uint32(v2) {
+					goto l9
 				}
-				t158 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t159 := v15
-				v2 = t158
-				store32(m.memory, uint32(t159), uint32(v2))
+				t166 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t167 := v15
+				v2 = t166
+				store32(m.memory, uint32(t167), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t160 := v16
+				t168 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t160) <= uint32(v2) {
-					goto l28
+				if uint32(t168) <= uint32(v2) {
+					goto l9
 				}
-				t161 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t162 := v15
-				v2 = t161
-				store32(m.memory, uint32(t162), uint32(v2))
+				t169 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t170 := v15
+				v2 = t169
+				store32(m.memory, uint32(t170), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t163 := v16
+				t171 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t163) <= uint32(v2) {
-					goto l28
+				if uint32(t171) <= uint32(v2) {
+					goto l9
 				}
-				t164 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t165 := v15
-				v2 = t164
-				store32(m.memory, uint32(t165), uint32(v2))
+				t172 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t173 := v15
+				v2 = t172
+				store32(m.memory, uint32(t173), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t166 := v16
+				t174 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t166) <= uint32(v2) {
-					goto l28
+				if uint32(t174) <= uint32(v2) {
+					goto l9
 				}
-				t167 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t168 := v15
-				v2 = t167
-				store32(m.memory, uint32(t168), uint32(v2))
+				t175 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t176 := v15
+				v2 = t175
+				store32(m.memory, uint32(t176), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t169 := v16
+				t177 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t169) <= uint32(v2) {
-					goto l28
+				if uint32(t177) <= uint32(v2) {
+					goto l9
 				}
-				t170 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t171 := v15
-				v2 = t170
-				store32(m.memory, uint32(t171), uint32(v2))
+				t178 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t179 := v15
+				v2 = t178
+				store32(m.memory, uint32(t179), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t172 := v16
+				t180 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t172) <= uint32(v2) {
-					goto l28
+				if uint32(t180) <= uint32(v2) {
+					goto l9
 				}
-				t173 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t174 := v15
-				v2 = t173
-				store32(m.memory, uint32(t174), uint32(v2))
+				t181 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t182 := v15
+				v2 = t181
+				store32(m.memory, uint32(t182), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t175 := v16
+				t183 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t175) <= uint32(v2) {
-					goto l28
+				if uint32(t183) <= uint32(v2) {
+					goto l9
 				}
-				t176 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t177 := v15
-				v2 = t176
-				store32(m.memory, uint32(t177), uint32(v2))
+				t184 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t185 := v15
+				v2 = t184
+				store32(m.memory, uint32(t185), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t178 := v16
+				t186 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t178) <= uint32(v2) {
-					goto l28
+				if uint32(t186) <= uint32(v2) {
+					goto l9
 				}
-				t179 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t180 := v15
-				v2 = t179
-				store32(m.memory, uint32(t180), uint32(v2))
+				t187 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t188 := v15
+				v2 = t187
+				store32(m.memory, uint32(t188), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t181 := v16
+				t189 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t181) <= uint32(v2) {
-					goto l28
+				if uint32(t189) <= uint32(v2) {
+					goto l9
 				}
-				t182 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t183 := v15
-				v2 = t182
-				store32(m.memory, uint32(t183), uint32(v2))
+				t190 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t191 := v15
+				v2 = t190
+				store32(m.memory, uint32(t191), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t184 := v16
+				t192 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t184) <= uint32(v2) {
-					goto l28
+				if uint32(t192) <= uint32(v2) {
+					goto l9
 				}
-				t185 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t186 := v15
-				v2 = t185
-				store32(m.memory, uint32(t186), uint32(v2))
+				t193 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t194 := v15
+				v2 = t193
+				store32(m.memory, uint32(t194), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t187 := v16
+				t195 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t187) <= uint32(v2) {
-					goto l28
+				if uint32(t195) <= uint32(v2) {
+					goto l9
 				}
-				t188 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t189 := v15
-				v2 = t188
-				store32(m.memory, uint32(t189), uint32(v2))
+				t196 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t197 := v15
+				v2 = t196
+				store32(m.memory, uint32(t197), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t190 := v16
+				t198 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t190) <= uint32(v2) {
-					goto l28
+				if uint32(t198) <= uint32(v2) {
+					goto l9
 				}
-				t191 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t192 := v15
-				v2 = t191
-				store32(m.memory, uint32(t192), uint32(v2))
+				t199 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t200 := v15
+				v2 = t199
+				store32(m.memory, uint32(t200), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t193 := v16
+				t201 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t193) <= uint32(v2) {
-					goto l28
+				if uint32(t201) <= uint32(v2) {
+					goto l9
 				}
-				t194 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t195 := v15
-				v2 = t194
-				store32(m.memory, uint32(t195), uint32(v2))
+				t202 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t203 := v15
+				v2 = t202
+				store32(m.memory, uint32(t203), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t196 := v16
+				t204 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t196) <= uint32(v2) {
-					goto l28
+				if uint32(t204) <= uint32(v2) {
+					goto l9
 				}
-				t197 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t198 := v15
-				v2 = t197
-				store32(m.memory, uint32(t198), uint32(v2))
+				t205 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t206 := v15
+				v2 = t205
+				store32(m.memory, uint32(t206), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t199 := v16
+				t207 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t199) <= uint32(v2) {
-					goto l28
+				if uint32(t207) <= uint32(v2) {
+					goto l9
 				}
-				t200 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t201 := v15
-				v2 = t200
-				store32(m.memory, uint32(t201), uint32(v2))
+				t208 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t209 := v15
+				v2 = t208
+				store32(m.memory, uint32(t209), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t202 := v16
+				t210 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t202) <= uint32(v2) {
-					goto l28
+				if uint32(t210) <= uint32(v2) {
+					goto l9
 				}
-				t203 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t204 := v15
-				v2 = t203
-				store32(m.memory, uint32(t204), uint32(v2))
+				t211 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t212 := v15
+				v2 = t211
+				store32(m.memory, uint32(t212), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t205 := v16
+				t213 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t205) <= uint32(v2) {
-					goto l28
+				if uint32(t213) <= uint32(v2) {
+					goto l9
 				}
-				t206 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t207 := v15
-				v2 = t206
-				store32(m.memory, uint32(t207), uint32(v2))
+				t214 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t215 := v15
+				v2 = t214
+				store32(m.memory, uint32(t215), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t208 := v16
+				t216 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t208) <= uint32(v2) {
-					goto l28
+				if uint32(t216) <= uint32(v2) {
+					goto l9
 				}
-				t209 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t210 := v15
-				v2 = t209
-				store32(m.memory, uint32(t210), uint32(v2))
+				t217 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t218 := v15
+				v2 = t217
+				store32(m.memory, uint32(t218), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t211 := v16
+				t219 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t211) <= uint32(v2) {
-					goto l28
+				if uint32(t219) <= uint32(v2) {
+					goto l9
 				}
-				t212 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t213 := v15
-				v2 = t212
-				store32(m.memory, uint32(t213), uint32(v2))
+				t220 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t221 := v15
+				v2 = t220
+				store32(m.memory, uint32(t221), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t214 := v16
+				t222 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t214) <= uint32(v2) {
-					goto l28
+				if uint32(t222) <= uint32(v2) {
+					goto l9
 				}
-				t215 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t216 := v15
-				v2 = t215
-				store32(m.memory, uint32(t216), uint32(v2))
+				t223 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t224 := v15
+				v2 = t223
+				store32(m.memory, uint32(t224), uint32(v2))
 				if v2 == 0 {
 					goto l27
 				}
-				t217 := v16
+				t225 := v16
 				v2 = v2 + i32(-1)
-				if uint32(t217) <= uint32(v2) {
-					goto l28
+				if uint32(t225) <= uint32(v2) {
+					goto l9
 				}
-				t218 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t219 := v15
-				v2 = t218
-				store32(m.memory, uint32(t219), uint32(v2))
-				if v2 == 0 {
-					goto l27
-				}
-				t220 := v16
-				v2 = v2 + i32(-1)
-				if uint32(t220) <= uint32(v2) {
-					goto l28
-				}
-				t221 := int32(load32(m.memory, uint64(uint32(v8+v2*i32(48)))+32))
-				t222 := v15
-				v2 = t221
-				store32(m.memory, uint32(t222), uint32(v2))
+				t226 := int32(load32(m.memory, uint64(uint32(v7+v2*i32(48)))+32))
+				t227 := v15
+				v2 = t226
+				store32(m.memory, uint32(t227), uint32(v2))
 			}
-		l36:
+		l37:
 			v1 = i32(1)
-		l35:
+		l36:
 			{
 				if v2 == 0 {
-					goto l38
+					goto l39
 				}
-				t223 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
-				store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t223|i32(2)))
+				t228 := int32(load32(m.memory, uint64(uint32(i32(0)))+1680))
+				store32(m.memory, uint64(uint32(i32(0)))+1680, uint32(t228|i32(2)))
 			}
-		l38:
+		l39:
 			if v1 != 0 {
 				goto l27
 			}
 			v1 = i32(1668)
 			v2 = i32(1)
-			goto l39
+			goto l40
 		l27:
 			v1 = i32(1616)
 			v2 = i32(0)
-		l39:
-			t224 := int32(load32(m.memory, uint32(v1)))
-			v1 = t224
+		l40:
+			t229 := int32(load32(m.memory, uint32(v1)))
+			v4 = t229
 		}
 	l4:
-		store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v1))
+		store32(m.memory, uint64(uint32(i32(0)))+1668, uint32(v4))
 		if v2 != 0 {
 			return
 		}
 	l9:
 		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
-		if v3 != 0 {
-			goto l40
+		t230 := int32(load32(m.memory, uint64(uint32(i32(0)))+1572))
+		v2 = t230
+		if v2 == 0 {
+			return
 		}
+		t231 := int32(load32(m.memory, uint64(uint32(i32(0)))+1616))
+		v2 = v2 + t231*i32(704)
+		t232 := int64(load64(m.memory, uint64(uint32(v2))+32))
+		t233 := v2
+		var p234 int32
+		if v3 != i32(3) {
+			p234 = 1
+		}
+		store64(m.memory, uint64(uint32(t233))+32, uint64(t232+int64(uint32(p234))))
 		return
-	l28:
-		store32(m.memory, uint64(uint32(i32(0)))+1664, uint32(i32(4)))
-	l40:
-		v3 = v3 + v4*i32(704)
-		t225 := int64(load64(m.memory, uint64(uint32(v3))+32))
-		t226 := v3
-		var p227 int32
-		if v5 != i32(3) {
-			p227 = 1
-		}
-		store64(m.memory, uint64(uint32(t226))+32, uint64(t225+int64(uint32(p227))))
 	}
 }
 
