@@ -35,7 +35,7 @@ func Switch(s *switchagent.Settings, b *topologies.Balancing) keys.Table {
 	balances := func() bool { return *b != topologies.DefaultBalancing() }
 	return keys.Table{
 		keys.Size("buffer", &s.Buffer).Between("1B", mostSize).Or(auto, sizeAuto).Means(
-			"size of the shared packet buffer; a topology can set it per switch. Of a larger one a switch uses 4 GB"),
+			"size of the shared packet buffer, of which a switch uses at most 4 GB; a topology can set it per switch"),
 		keys.Size("lossy_limit", &s.LossyLimit).AtMost(mostSize).Runtime().Means(
 			"most bytes in one egress queue of a lossy priority; frames beyond that are dropped"),
 		keys.Number("lossy_alpha", &s.LossyAlpha).Between("0", "64").Usually("0: none").Optional().Runtime().Means(
