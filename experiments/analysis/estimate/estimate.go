@@ -30,7 +30,7 @@ type Run struct {
 }
 
 // Memory of a process in bytes, fitted to the peaks of whole runs with 1024 to 131072 hosts (docs/performance.md). The
-// estimates are within 25 % of them.
+// estimates are within 25 % of the table there; a run whose hosts all send much at once can take twice as much.
 const (
 	processMemory = 40 << 20
 	portMemory    = 3900 // each end of a link: plan, pipelines' tables, engine, frames on the wire, results
