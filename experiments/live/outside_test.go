@@ -161,11 +161,14 @@ func TestPorts(t *testing.T) {
 		t.Error(err)
 	}
 	down(t, f)
-	taken, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken.Close()
+	// A process that another test starts meanwhile has a copy of the listener until it runs its program.
+	until(t, "the port is free", func() bool {
+		taken, err := net.Listen("tcp", address)
+		if err == nil {
+			taken.Close()
+		}
+		return err == nil
+	})
 }
 
 // machineAddress returns one of the machine's addresses that is not its loopback's.
