@@ -186,6 +186,9 @@ type ringMessages struct {
 	count   int64
 }
 
+// mostKnown limits the messages whose times StepsLimit keeps.
+const mostKnown = 1 << 16
+
 // StepsLimit returns a lower bound, under any controller, of the time that the operations of a graph from first to
 // before end take, once the operations that they wait for have ended. It is the time of the longest chain, each
 // message alone in the fabric. If a link needs longer for the messages over it, from the earliest arrival of one to
@@ -198,7 +201,7 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 		from, to topologies.PortID
 		size     int64
 	}
-	known := map[kind]steps.Alone{}
+	known := map[kind]steps.Alone{} // at most mostKnown, as pairs of ranks may be millions
 	links := make([]linkLimit, len(plan.Ports))
 	for i := range links {
 		links[i].from, links[i].after = vtime.Never, vtime.Never
@@ -227,6 +230,9 @@ func StepsLimit(plan *topologies.Plan, g *steps.Graph, order []int32, first, end
 				a.Acknowledged = IdealFCT(plan, p.Path, p.Back, p.Size)
 				a.Delivered = a.Acknowledged - OneWay(plan, p.Back, ACKFrame(plan))
 				a.Sent = plan.Ports[p.Path[0]].Rate.TimeFor(bytes - plan.Framing.LineBytes(last))
+				if len(known) == mostKnown {
+					clear(known)
+				}
 				known[k] = a
 			}
 			all = steps.Alone{

@@ -79,7 +79,7 @@ func TestStepsLimit(t *testing.T) {
 	_, last, bytes := FramesOf(plan, size)
 	lastLine := plan.Framing.LineBytes(last)
 	limit := func(plan *topologies.Plan, g *steps.Graph, ends [][2]int) vtime.Time {
-		return StepsLimit(plan, g, nil, 0, int32(len(g.Operations)),
+		return StepsLimit(plan, g, nil, 0, g.Added(),
 			func(m int32) []Part { return []Part{way(plan, ends[m][0], ends[m][1])} })
 	}
 
