@@ -32,12 +32,12 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 		if w.Graph == nil {
 			continue
 		}
-		e.ReserveOperations(len(w.Graph.Operations), w.Graph.WaitCount())
+		e.ReserveOperations(int(w.Graph.Added()), w.Graph.WaitCount())
 		var after []engine.Wait
-		for id := range w.Graph.Operations {
-			o := &w.Graph.Operations[id]
+		for id := range w.Graph.Added() {
+			o := w.Graph.Operation(id)
 			after = after[:0]
-			for wait := range w.Graph.Waits(int32(id)) {
+			for wait := range w.Graph.Waits(id) {
 				after = append(after, engine.Wait{Operation: n + int(wait.Operation), Until: engine.Until(wait.Until)})
 			}
 			c := engine.OperationConfig{Host: w.Hosts[o.Rank], Kind: engine.OperationKind(o.Kind), Duration: o.Duration}
@@ -48,7 +48,7 @@ func AddOperations(e *engine.Engine, s *scenario.Scenario) Operations {
 			}
 			e.AddOperation(c, after...)
 		}
-		n += len(w.Graph.Operations)
+		n += int(w.Graph.Added())
 	}
 	return all
 }
@@ -228,9 +228,9 @@ func (g *graphRun) job() measure.JobSummary {
 	start, open := g.rings()
 	j.Unfinished = open
 	ends, computes := make([]vtime.Time, graph.Ranks), make([]vtime.Time, graph.Ranks)
-	for id := range graph.Operations {
-		o := &graph.Operations[id]
-		began, ended := g.times(int32(id))
+	for id := range graph.Added() {
+		o := graph.Operation(id)
+		began, ended := g.times(id)
 		if ended == vtime.Never {
 			j.Unfinished++
 			continue
@@ -264,11 +264,11 @@ func (g *graphRun) job() measure.JobSummary {
 	if jct > 0 {
 		j.ExposedShare = float64(exposed/n) / float64(jct)
 	}
-	var order []int32 // a job's operations already are in order, which Order does not know of rings
-	if len(graph.Rings) == 0 {
+	var order []int32
+	if !graph.InOrder() {
 		order, _ = graph.Order()
 	}
-	limit := measure.StepsLimit(g.Scenario.Topology, graph, order, 0, int32(len(graph.Operations)), g.parts)
+	limit := measure.StepsLimit(g.Scenario.Topology, graph, order, 0, graph.Added(), g.parts)
 	j.Limit = max(0, limit-g.w.Delay()).RoundNanoseconds()
 	return j
 }
@@ -339,14 +339,14 @@ func (g *graphRun) open() (n int, first string) {
 	if len(g.w.Graph.Rings) > 0 {
 		return g.openRings()
 	}
-	for id := range g.w.Graph.Operations {
-		began, ended := g.times(int32(id))
+	for id := range g.w.Graph.Added() {
+		began, ended := g.times(id)
 		if ended != vtime.Never {
 			continue
 		}
 		n++
-		if o := &g.w.Graph.Operations[id]; began != vtime.Never && first == "" {
-			first = fmt.Sprintf("%s, at %s", g.w.Graph.Describe(int32(id)), g.host(o.Rank))
+		if began != vtime.Never && first == "" {
+			first = fmt.Sprintf("%s, at %s", g.w.Graph.Describe(id), g.host(g.w.Graph.Operation(id).Rank))
 		}
 	}
 	return n, first
@@ -357,8 +357,8 @@ func (g *graphRun) open() (n int, first string) {
 func (g *graphRun) openRings() (n int, first string) {
 	graph, ring, number := g.w.Graph, 0, 0
 	_, n = g.rings()
-	for id := range graph.Operations {
-		if ring < len(graph.Rings) && int32(id) == graph.Collective(ring).Leave[0] {
+	for id := range graph.Added() {
+		if ring < len(graph.Rings) && id == graph.Collective(ring).Leave[0] {
 			r := &graph.Rings[ring]
 			for m := r.Message; m < r.Message+r.Ranks*r.Messages(); m++ {
 				if first == "" {
@@ -368,10 +368,10 @@ func (g *graphRun) openRings() (n int, first string) {
 			}
 			ring++
 		}
-		if began, ended := g.times(int32(id)); ended == vtime.Never {
+		if began, ended := g.times(id); ended == vtime.Never {
 			n++
 			if began != vtime.Never && first == "" {
-				first = fmt.Sprintf("%s, at %s", graph.DescribeAs(int32(id), number), g.host(graph.Operations[id].Rank))
+				first = fmt.Sprintf("%s, at %s", graph.DescribeAs(id, number), g.host(graph.Operation(id).Rank))
 			}
 		}
 		number++

@@ -305,7 +305,7 @@ func (d *decoder) fixed(at *yamlspec.Value, w *Workload, g *steps.Graph, hosts [
 	case len(hosts) < g.Ranks:
 		at.Errorf("the file has %d ranks, but ranks names only %d hosts", g.Ranks, len(hosts))
 		return false
-	case len(g.Operations) == 0:
+	case g.Added() == 0:
 		at.Errorf("the file has no operations")
 		return false
 	case len(g.Messages) > d.s.mostMessages(StreamMemory):
@@ -502,7 +502,7 @@ func (t *messageReader) add(row yamlspec.Row) {
 		source: int32(nodes[source].Index), destination: int32(nodes[destination].Index),
 		start: times["start_ns"], after: at("after"),
 	}
-	m.begins = int32(len(t.g.Operations))
+	m.begins = t.g.Added()
 	var compute []steps.Wait
 	if took := times["compute_ns"]; took > 0 {
 		compute = []steps.Wait{{Operation: t.g.Add(steps.Operation{Rank: m.source, Duration: took, Unit: 1})}}

@@ -286,7 +286,7 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 	extras, known := w.own.extras(), map[uint64]int32{}
 	for i := range w.Graph.Messages {
 		m := &w.Graph.Messages[i]
-		from, to := w.Graph.Operations[m.Send].Rank, w.Graph.Operations[m.Receive].Rank
+		from, to := w.Graph.Operation(m.Send).Rank, w.Graph.Operation(m.Receive).Rank
 		if w.byRule {
 			entry, is := known[uint64(from)<<32|uint64(to)]
 			if !is {

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/pausenet/pausenet/hostagent"
@@ -22,9 +23,9 @@ type OperationKind uint8
 const (
 	// OperationCompute lasts for its duration. With a duration of 0 it only joins the operations that it waits for.
 	OperationCompute OperationKind = iota
-	// OperationSend starts its flows, and ends when the last byte of each has been acknowledged.
+	// OperationSend starts its flows, at most 255, and ends when the last byte of each has been acknowledged.
 	OperationSend
-	// OperationReceive ends when all of its flows have been delivered, from any sender, and all its Waits have
+	// OperationReceive ends when all of its flows, at most 255, have been delivered, and all its Waits have
 	// happened.
 	OperationReceive
 )
@@ -56,35 +57,39 @@ type OperationConfig struct {
 	Unit int
 }
 
-// operation holds an operation of a run.
+// operation holds an operation of a run, in 32 bytes, as jobs have millions.
 type operation struct {
 	began, ended vtime.Time // vtime.Never until it happens
-	port         int32      // port of the host
-	follow       int32      // index of its first follower in steps.followers; the next operation's follow
+	follow       int32      // index of its first follower in steps.followers
 	flow         int32      // of a send: its first flow, or ^ the number of its message. Of a compute: index in computes
 	waits        int32      // number of events that it still waits for
-	left         int32      // flows that have not been acknowledged, or delivered
-	unsent       int32      // flows whose last packet has not left
 	kind         OperationKind
+	left         uint8 // flows that have not been acknowledged, or delivered
+	unsent       uint8 // flows whose last packet has not left
 }
+
+// mostFlows limits the flows of a send or receive.
+const mostFlows = math.MaxUint8
 
 // compute holds what a compute has beyond other operations.
 type compute struct {
 	duration vtime.Time
+	port     int32 // of the host
 	unit     int32 // index in units; -1: none
 }
 
 // steps holds the operations of a fabric. Only the worker that drives its host's partition changes an operation.
 type steps struct {
-	operations []operation
-	computes   []compute
-	followers  []follower
-	more       map[int32][]int32 // the other flows of a send that has several
-	units      []unit
-	unitOf     map[unitName]int32
-	edges      []edge // only before the run
-	rings      []*ring
-	entered    map[int32]ringEntry // by operation
+	operations     []operation
+	computes       []compute
+	followers      []follower
+	more           map[int32][]int32 // the other flows of a send that has several
+	units          []unit
+	unitOf         map[unitName]int32
+	operationHosts []topologies.NodeID // only before the run, like edges
+	edges          []edge
+	rings          []*ring
+	entered        map[int32]ringEntry // by operation
 }
 
 // edge represents a wait of an operation: it is a follower of another.
@@ -119,14 +124,15 @@ type occurrence struct {
 func (e *Engine) AddOperation(c OperationConfig, after ...Wait) (id int) {
 	id = len(e.operations)
 	o := operation{
-		began: vtime.Never, ended: vtime.Never, port: int32(e.plan.Nodes[c.Host].Ports[0]), kind: c.Kind,
-		waits: int32(len(after)),
+		began: vtime.Never, ended: vtime.Never, kind: c.Kind, waits: int32(len(after)),
 	}
 	if c.Kind == OperationCompute {
 		o.flow = int32(len(e.computes))
-		e.fabric.computes = append(e.computes, compute{c.Duration, e.unitAt(c.Host, c.Unit)})
+		e.fabric.computes = append(e.computes, compute{
+			c.Duration, int32(e.plan.Nodes[c.Host].Ports[0]), e.unitAt(c.Host, c.Unit),
+		})
 	}
-	e.fabric.operations = append(e.operations, o)
+	e.fabric.operations, e.fabric.operationHosts = append(e.operations, o), append(e.operationHosts, c.Host)
 	for _, w := range after {
 		e.fabric.edges = append(e.edges, edge{follower(id)<<2 | follower(w.Until), int32(w.Operation)})
 	}
@@ -137,7 +143,7 @@ func (e *Engine) AddOperation(c OperationConfig, after ...Wait) (id int) {
 // ReserveOperations makes room for this many more operations with this many Waits in all.
 func (e *Engine) ReserveOperations(operations, waits int) {
 	e.fabric.operations = slices.Grow(e.operations, operations)
-	e.fabric.edges = slices.Grow(e.edges, waits)
+	e.fabric.operationHosts, e.fabric.edges = slices.Grow(e.operationHosts, operations), slices.Grow(e.edges, waits)
 }
 
 // unitAt returns the index of a host's unit; -1 for unit 0.
@@ -183,7 +189,7 @@ func (e *Engine) operationOf(flow int, f *FlowConfig, operation int32, at topolo
 	kind OperationKind,
 ) *operation {
 	o := &e.operations[operation-1]
-	if o.kind != kind || o.port != int32(e.plan.Nodes[at].Ports[0]) || f.Size == 0 {
+	if o.kind != kind || e.operationHosts[operation-1] != at || f.Size == 0 || o.left == mostFlows {
 		panic(fmt.Sprintf("flow %d: operation %d cannot send or receive it", flow, operation-1))
 	}
 	o.left++
@@ -212,7 +218,7 @@ func (e *Engine) startOperations() {
 		o.follow--
 		e.followers[o.follow] = w.follower
 	}
-	e.fabric.edges, e.fabric.unitOf = nil, nil
+	e.fabric.operationHosts, e.fabric.edges, e.fabric.unitOf = nil, nil, nil
 	var first []int32
 	for i := range e.operations {
 		if e.operations[i].waits == 0 {
@@ -241,15 +247,17 @@ func (w *worker) beginOperation(id int32) {
 	switch {
 	case o.kind == OperationCompute && w.computes[o.flow].duration > 0:
 		w.scheduledStarts++
-		w.push(w.ports[o.port].partition, w.now+w.computes[o.flow].duration, eventOperation, id)
+		c := &w.computes[o.flow]
+		w.push(w.ports[c.port].partition, w.now+c.duration, eventOperation, id)
 	case o.kind == OperationSend && o.flow < 0:
 		w.openMessage(int(^o.flow))
 	case o.kind == OperationSend && o.left > 0:
+		of := w.ports[w.flows[o.flow].sourcePort(w.plan)].partition
 		w.scheduledStarts++
-		w.push(w.ports[o.port].partition, w.now, eventStart, o.flow)
+		w.push(of, w.now, eventStart, o.flow)
 		for _, f := range w.more[id] {
 			w.scheduledStarts++
-			w.push(w.ports[o.port].partition, w.now, eventStart, f)
+			w.push(of, w.now, eventStart, f)
 		}
 	case o.left == 0:
 		if o.kind == OperationSend {

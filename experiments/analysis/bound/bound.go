@@ -396,7 +396,7 @@ func (m *fluidModel) limits(b *Bound) {
 			return all
 		}
 		order, _ := w.Graph.Order()
-		whole := measure.StepsLimit(plan, w.Graph, order, 0, int32(len(w.Graph.Operations)), parts)
+		whole := measure.StepsLimit(plan, w.Graph, order, 0, w.Graph.Added(), parts)
 		b.Jobs = append(b.Jobs, JobLimit{Tag: w.Tag, Ranks: w.Graph.Ranks, JCT: max(0, whole-w.Delay()).RoundNanoseconds()})
 		alike := map[CollectiveLimit]int{} // complete except for the times
 		for k := range w.Graph.Collectives {

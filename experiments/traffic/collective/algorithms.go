@@ -136,7 +136,7 @@ func (b *builder) pairwise() {
 		for place := range n {
 			done := b.leave[place]
 			for _, w := range done[len(done)-2*b.chunks:] {
-				if b.g.Operations[w.Operation].Kind == steps.Send {
+				if b.g.Operation(w.Operation).Kind == steps.Send {
 					w.Until = steps.Sent
 				}
 				b.round[place] = append(b.round[place], w)

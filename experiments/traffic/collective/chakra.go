@@ -231,7 +231,7 @@ func (r *chakraReader) graph() (*steps.Graph, error) {
 	var waits [][]steps.Wait
 	for rank, nodes := range r.traces {
 		at := map[uint64]int32{}
-		base := int32(len(r.g.Operations))
+		base := r.g.Added()
 		for i := range nodes {
 			n := &nodes[i]
 			if _, twice := at[n.id]; twice {

@@ -88,13 +88,13 @@ func TestReadChakra(t *testing.T) {
 	if c := g.Collectives[0]; c.Kind != AllReduce || c.Size != 8000 || len(c.Ranks) != 2 || c.Iteration != -1 {
 		t.Errorf("%+v", c)
 	}
-	if a, b := g.Operations[0], g.Operations[3]; a.Unit == b.Unit || a.Duration != 10*vtime.Microsecond ||
+	if a, b := g.Operation(0), g.Operation(3); a.Unit == b.Unit || a.Duration != 10*vtime.Microsecond ||
 		b.Duration != 5*vtime.Microsecond {
 		t.Errorf("%+v and %+v", a, b)
 	}
 	// 10 us, the message 2 us, 20 us, two steps of 2 us of which the last is acknowledged after 3, and 5 us.
 	order, _ := g.Order()
-	took := g.Critical(order, 0, int32(len(g.Operations)), func(int32, vtime.Time) steps.Alone {
+	took := g.Critical(order, 0, g.Added(), func(int32, vtime.Time) steps.Alone {
 		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
 	})
 	if took != (10+2+20+5+5)*vtime.Microsecond {
@@ -236,7 +236,7 @@ func FuzzReadChakra(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if order, _ := g.Order(); len(order) != len(g.Operations) {
+		if order, _ := g.Order(); len(order) != int(g.Added()) {
 			t.Fatal("operations wait for each other")
 		}
 		for i := range g.Messages {

@@ -140,7 +140,7 @@ func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(position int) []
 ) *steps.Collective {
 	b := builder{g: g, spec: s, ranks: ranks, seen: seen, chunks: s.Parts(len(ranks)), c: steps.Collective{
 		Kind: s.Kind, Algorithm: s.Algorithm, Size: s.Size, Factor: s.Factor(len(ranks)), Ranks: ranks,
-		First: int32(len(g.Operations)), Iteration: -1,
+		First: g.Added(), Iteration: -1,
 	}}
 	for position, rank := range ranks {
 		b.c.Enter = append(b.c.Enter, g.Join(rank, after(position)...))
@@ -153,7 +153,7 @@ func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(position int) []
 	for position, rank := range ranks {
 		b.c.Leave = append(b.c.Leave, g.Join(rank, append(b.leave[position], steps.Wait{Operation: b.c.Enter[position]})...))
 	}
-	b.c.End = int32(len(g.Operations))
+	b.c.End = g.Added()
 	g.Collectives = append(g.Collectives, b.c)
 	return &g.Collectives[len(g.Collectives)-1]
 }

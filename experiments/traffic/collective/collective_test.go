@@ -83,19 +83,19 @@ func (d *dataFlow) last(rank, block int) content {
 // run executes the graph in a random order that its waits allow. A message has the data from the start of its send, and
 // arrives at the end of its receive.
 func (d *dataFlow) run(random *rand.Rand) {
-	n := len(d.g.Operations)
+	n := int(d.g.Added())
 	needs, done := make([]int, n), make([]bool, n)
 	followers := make([][]int32, n)
-	for i := range d.g.Operations {
-		waits := slices.Collect(d.g.Waits(int32(i)))
+	for i := range d.g.Added() {
+		waits := slices.Collect(d.g.Waits(i))
 		needs[i] = len(waits)
 		for _, w := range waits {
-			followers[w.Operation] = append(followers[w.Operation], int32(i))
+			followers[w.Operation] = append(followers[w.Operation], i)
 		}
-		if d.g.Operations[i].Kind == steps.Receive {
+		if d.g.Operation(i).Kind == steps.Receive {
 			needs[i]++
-			send := d.g.Messages[d.g.Operations[i].Message].Send
-			followers[send] = append(followers[send], int32(i))
+			send := d.g.Messages[d.g.Operation(i).Message].Send
+			followers[send] = append(followers[send], i)
 		}
 	}
 	var ready []int32
@@ -122,7 +122,7 @@ func (d *dataFlow) run(random *rand.Rand) {
 }
 
 func (d *dataFlow) do(id int32) {
-	o := &d.g.Operations[id]
+	o := d.g.Operation(id)
 	switch o.Kind {
 	case steps.Send:
 		c := d.carries[id]
@@ -204,7 +204,7 @@ func TestData(t *testing.T) {
 				blocks = max(blocks, t.first+t.count)
 				d.carries[send] = carried{transfer: t, chunk: chunk}
 			})
-			if order, cycle := d.g.Order(); len(order) != len(d.g.Operations) {
+			if order, cycle := d.g.Order(); len(order) != int(d.g.Added()) {
 				t.Fatal(d.g.DescribeCycle(cycle))
 			}
 			for chunk := range max(s.Chunks, 1) {
@@ -245,7 +245,7 @@ func TestBytes(t *testing.T) {
 			if m.Size < 1 {
 				t.Fatalf("message %d has %d bytes", i, m.Size)
 			}
-			sent[g.Operations[m.Send].Rank] += m.Size
+			sent[g.Operation(m.Send).Rank] += m.Size
 		}
 		if s.Algorithm == Tree || s.Kind == Broadcast {
 			return // not the same for all ranks
@@ -316,7 +316,7 @@ func TestJob(t *testing.T) {
 	// A message that takes no time leaves the slow rank's computes: 20 and 5 us an iteration, and the barrier has all
 	// wait for it.
 	nothing := func(int32, vtime.Time) steps.Alone { return steps.Alone{} }
-	if got := g.Critical(order, 0, int32(len(g.Operations)), nothing); got != 76*vtime.Microsecond {
+	if got := g.Critical(order, 0, g.Added(), nothing); got != 76*vtime.Microsecond {
 		t.Errorf("%v, want 76us", got)
 	}
 	// A message of 2 us, acknowledged after 3: an all-reduce of 6 steps after 20 us, beside a compute of 5 us, and two
@@ -328,7 +328,7 @@ func TestJob(t *testing.T) {
 	two := func(int32, vtime.Time) steps.Alone {
 		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
 	}
-	if got, want := g.Critical(order, 0, int32(len(g.Operations)), two), vtime.Microsecond*(1+20+13+5); got != want {
+	if got, want := g.Critical(order, 0, g.Added(), two), vtime.Microsecond*(1+20+13+5); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -351,7 +351,7 @@ func TestJobOfSomeRanks(t *testing.T) {
 		t.Errorf("%d messages, %d counted: %+v", len(g.Messages), job.Messages(ranks), g.Collectives)
 	}
 	for _, m := range g.Messages {
-		if from, to := g.Operations[m.Send].Rank, g.Operations[m.Receive].Rank; from+to != 4 && from+to != 2 || from == 4 ||
+		if from, to := g.Operation(m.Send).Rank, g.Operation(m.Receive).Rank; from+to != 4 && from+to != 2 || from == 4 ||
 			to == 4 {
 			t.Errorf("rank %d sends to rank %d", from, to)
 		}
@@ -360,7 +360,7 @@ func TestJobOfSomeRanks(t *testing.T) {
 		return steps.Alone{Delivered: 2 * vtime.Microsecond, Acknowledged: 3 * vtime.Microsecond}
 	}
 	// two steps of a ring of two, not four
-	if got, want := g.Critical(order, 0, int32(len(g.Operations)), two), vtime.Microsecond*(2+3+1); got != want {
+	if got, want := g.Critical(order, 0, g.Added(), two), vtime.Microsecond*(2+3+1); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -388,7 +388,7 @@ func TestBarrier(t *testing.T) {
 				for w := range g.Waits(id) {
 					after[id] = after[id] || after[w.Operation]
 				}
-				if o := &g.Operations[id]; o.Kind == steps.Send && after[id] {
+				if o := g.Operation(id); o.Kind == steps.Send && after[id] {
 					after[g.Messages[o.Message].Receive] = true
 				}
 			}

@@ -61,7 +61,7 @@ func (g *Graph) Critical(order []int32, first, end int32,
 		if !in(id) {
 			continue
 		}
-		o, t := &g.Operations[id], &at[id-first]
+		o, t := g.Operation(id), &at[id-first]
 		for w := range g.Waits(id) {
 			if !in(w.Operation) {
 				continue

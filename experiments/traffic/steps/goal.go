@@ -376,7 +376,7 @@ func (g *goal) graph() (*Graph, error) {
 		all.Add(o.Operation, o.waits...)
 	}
 	for _, p := range pairs {
-		if all.Operations[p.send].Kind == Send {
+		if all.operations[p.send].kind == Send {
 			all.Pair(p.send, p.receive, p.size)
 		}
 	}

@@ -43,13 +43,13 @@ func TestReadGOAL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.Ranks != 3 || len(g.Operations) != 10 || len(g.Messages) != 3 {
-		t.Fatalf("%d ranks, %d operations, %d messages", g.Ranks, len(g.Operations), len(g.Messages))
+	if g.Ranks != 3 || g.Added() != 10 || len(g.Messages) != 3 {
+		t.Fatalf("%d ranks, %d operations, %d messages", g.Ranks, g.Added(), len(g.Messages))
 	}
 	var all []string
-	for i := range g.Operations {
-		text := g.Describe(int32(i))
-		for w := range g.Waits(int32(i)) {
+	for i := range g.Added() {
+		text := g.Describe(i)
+		for w := range g.Waits(i) {
 			text += " after " + g.Describe(w.Operation) + []string{"", " sent", " started"}[w.Until]
 		}
 		all = append(all, text)
@@ -64,8 +64,8 @@ func TestReadGOAL(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, strings.Join(all, "\n"))
 		}
 	}
-	if g.Operations[0].Unit != 1 || g.Operations[3].Unit != 2 {
-		t.Errorf("cpus %d and %d", g.Operations[0].Unit, g.Operations[3].Unit)
+	if g.Operation(0).Unit != 1 || g.Operation(3).Unit != 2 {
+		t.Errorf("cpus %d and %d", g.Operation(0).Unit, g.Operation(3).Unit)
 	}
 }
 
@@ -84,10 +84,10 @@ func TestReadGOALBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range want.Operations {
-		a, b := got.Operations[i], want.Operations[i]
-		has, wants := slices.Collect(got.Waits(int32(i))), slices.Collect(want.Waits(int32(i)))
-		if a.first, b.first = 0, 0; a != b || !slices.Equal(has, wants) {
+	for i := range want.Added() {
+		a, b := got.Operation(i), want.Operation(i)
+		has, wants := slices.Collect(got.Waits(i)), slices.Collect(want.Waits(i))
+		if a != b || !slices.Equal(has, wants) {
 			t.Errorf("operation %d is %+v after %v, want %+v after %v", i, a, has, b, wants)
 		}
 	}
@@ -175,14 +175,44 @@ func FuzzReadGOAL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if order, _ := g.Order(); len(order) != len(g.Operations) {
+		if order, _ := g.Order(); len(order) != int(g.Added()) {
 			t.Fatal("operations wait for each other")
 		}
 		for i := range g.Messages {
 			m := &g.Messages[i]
-			if m.Size < 1 || g.Operations[m.Send].Kind != Send || g.Operations[m.Receive].Kind != Receive {
+			if m.Size < 1 || g.Operation(m.Send).Kind != Send || g.Operation(m.Receive).Kind != Receive {
 				t.Fatalf("message %+v", m)
 			}
 		}
 	})
+}
+
+// TestInOrder: operations are in order if none waits for a later one, or for a message that is sent later.
+func TestInOrder(t *testing.T) {
+	var g Graph
+	first := g.Join(0)
+	second := g.Join(0, Wait{first, Sent})
+	send, receive := g.Message(0, 1, 8, []Wait{{second, Ended}}, nil)
+	after := g.Join(1, Wait{receive, Ended})
+	if !g.InOrder() {
+		t.Error("operations that wait for earlier ones are not in order")
+	}
+	g.SetWaits(first, Wait{send, Ended})
+	if g.InOrder() {
+		t.Error("an operation that waits for a later one is in order")
+	}
+	g.SetWaits(first)
+	early := g.Add(Operation{Rank: 0, Kind: Receive})
+	g.SetWaits(after, Wait{early, Started})
+	if g.InOrder() {
+		t.Error("an operation that waits for a later one's start is in order")
+	}
+	last := g.Join(0, Wait{early, Started})
+	g.SetWaits(after, Wait{receive, Ended})
+	if g.Pair(g.Add(Operation{Rank: 1, Kind: Send}), early, 8); !g.InOrder() {
+		t.Error("what waits for the start of a receive must follow the receive only")
+	}
+	if g.SetWaits(last, Wait{early, Ended}); g.InOrder() {
+		t.Error("an operation is in order before the send of a message that it waits for")
+	}
 }

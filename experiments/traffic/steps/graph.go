@@ -47,8 +47,21 @@ type Operation struct {
 	Unit    int32 // of a compute: a rank's computes on one unit above 0 run one after the other
 	Message int32 // of a send or receive: index of its message
 	// Duration holds the time of a compute.
-	Duration     vtime.Time
-	first, waits int32
+	Duration vtime.Time
+}
+
+// operation holds an operation of a graph in 16 bytes, as graphs have millions.
+type operation struct {
+	rank  int32
+	of    int32 // index in messages; of a compute, index in computes, or -1: it takes no time
+	first int32 // index of its first dependency; -1: it has none
+	kind  Kind
+}
+
+// compute holds what a compute has beyond other operations.
+type compute struct {
+	duration vtime.Time
+	unit     int32
 }
 
 // Message represents a message between two ranks: Size bytes of payload, at least 1.
@@ -59,17 +72,24 @@ type Message struct {
 
 // Graph holds the operations of some ranks. The zero Graph with a number of ranks is ready to use.
 type Graph struct {
-	Ranks      int
-	Operations []Operation
-	Messages   []Message
+	Ranks    int
+	Messages []Message
 	// Collectives lists the collectives among the operations.
 	Collectives []Collective
 	// Rings holds the collectives whose messages follow a rule, and are in neither Operations nor Messages. ByRule
 	// allows them.
 	Rings  []Ring
 	ByRule bool
-	waits  []uint32 // operation times 4, and event
+
+	operations []operation
+	computes   []compute
+	waits      []wait
 }
+
+// wait holds a dependency: the operation times 8, 4 if it is the last one of its list, and the event.
+type wait uint32
+
+const lastWait wait = 4
 
 // Ring represents the messages of a collective on a ring: each of its ranks sends some to the next. A rank sends its
 // first message after the collective's Enter operation, and each other one when the last packet of the one before has
@@ -129,7 +149,7 @@ func (g *Graph) MessageCount() int {
 
 // OperationCount returns the number of operations, including the sends and receives of rings.
 func (g *Graph) OperationCount() int {
-	return len(g.Operations) + 2*(g.MessageCount()-len(g.Messages))
+	return len(g.operations) + 2*(g.MessageCount()-len(g.Messages))
 }
 
 // Collective represents a collective operation of a graph.
@@ -151,13 +171,28 @@ type Collective struct {
 
 // Add adds an operation and returns its number. It may wait for operations that are added later.
 func (g *Graph) Add(o Operation, after ...Wait) int32 {
-	o.first, o.waits = int32(len(g.waits)), int32(len(after))
-	if o.Kind == Compute {
-		o.Message = -1
+	of := int32(-1)
+	if o.Duration > 0 || o.Unit > 0 {
+		of = int32(len(g.computes))
+		g.computes = append(g.computes, compute{o.Duration, o.Unit})
 	}
-	g.pack(after)
-	g.Operations = append(g.Operations, o)
-	return int32(len(g.Operations) - 1)
+	g.operations = append(g.operations, operation{rank: o.Rank, of: of, kind: o.Kind})
+	id := int32(len(g.operations) - 1)
+	g.SetWaits(id, after...)
+	return id
+}
+
+// Added returns the number of operations that have been added. They do not include those of rings.
+func (g *Graph) Added() int32 { return int32(len(g.operations)) }
+
+// Operation returns the operation with a number.
+func (g *Graph) Operation(id int32) Operation {
+	o := &g.operations[id]
+	of := Operation{Rank: o.rank, Kind: o.kind, Message: o.of}
+	if o.kind == Compute && o.of >= 0 {
+		of.Duration, of.Unit, of.Message = g.computes[o.of].duration, g.computes[o.of].unit, -1
+	}
+	return of
 }
 
 // Join adds an operation of a rank that takes no time.
@@ -174,23 +209,19 @@ func (g *Graph) Message(from, to int32, size int64, send, receive []Wait) (s, r 
 // Pair makes a message of a send and a receive.
 func (g *Graph) Pair(send, receive int32, size int64) {
 	n := int32(len(g.Messages))
-	g.Operations[send].Message, g.Operations[receive].Message = n, n
+	g.operations[send].of, g.operations[receive].of = n, n
 	g.Messages = append(g.Messages, Message{send, receive, size})
-}
-
-// pack stores dependencies in four bytes each, as graphs have millions.
-func (g *Graph) pack(waits []Wait) {
-	for _, w := range waits {
-		g.waits = append(g.waits, uint32(w.Operation)<<2|uint32(w.Until))
-	}
 }
 
 // Waits iterates over the dependencies of an operation.
 func (g *Graph) Waits(operation int32) iter.Seq[Wait] {
 	return func(yield func(Wait) bool) {
-		o := &g.Operations[operation]
-		for _, w := range g.waits[o.first:][:o.waits] {
-			if !yield(Wait{int32(w >> 2), Until(w & 3)}) {
+		at := g.operations[operation].first
+		if at < 0 {
+			return
+		}
+		for _, w := range g.waits[at:] {
+			if !yield(Wait{int32(w >> 3), Until(w & 3)}) || w&lastWait != 0 {
 				return
 			}
 		}
@@ -200,19 +231,34 @@ func (g *Graph) Waits(operation int32) iter.Seq[Wait] {
 // WaitCount returns the number of dependencies of all operations.
 func (g *Graph) WaitCount() int { return len(g.waits) }
 
+// InOrder reports whether the numbers of operations are an order as Order returns it.
+func (g *Graph) InOrder() bool {
+	for id := range g.Added() {
+		for w := range g.Waits(id) {
+			if w.Operation >= id {
+				return false
+			}
+			if o := &g.operations[w.Operation]; o.kind == Receive && w.Until == Ended && g.Messages[o.of].Send >= id {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Order returns the operations in an order in which each follows those that must start before it: its dependencies,
 // and, if it depends on a message's end, the message's send. If there is no such order, cycle holds operations that
 // wait for each other: each for the next, and the last for the first.
 func (g *Graph) Order() (order, cycle []int32) {
-	n := len(g.Operations)
+	n := len(g.operations)
 	needs := make([]int32, n) // what an operation still waits for
 	first := make([]int32, n+1)
 	each := func(f func(before, after int32)) {
-		for i := range g.Operations {
+		for i := range g.operations {
 			for w := range g.Waits(int32(i)) {
 				f(w.Operation, int32(i))
-				if o := &g.Operations[w.Operation]; o.Kind == Receive && w.Until == Ended {
-					f(g.Messages[o.Message].Send, int32(i))
+				if o := &g.operations[w.Operation]; o.kind == Receive && w.Until == Ended {
+					f(g.Messages[o.of].Send, int32(i))
 				}
 			}
 		}
@@ -272,8 +318,8 @@ func (g *Graph) before(at int32, needs []int32) int32 {
 		if needs[w.Operation] > 0 {
 			return w.Operation
 		}
-		if o := &g.Operations[w.Operation]; o.Kind == Receive && w.Until == Ended {
-			if send := g.Messages[o.Message].Send; needs[send] > 0 {
+		if o := &g.operations[w.Operation]; o.kind == Receive && w.Until == Ended {
+			if send := g.Messages[o.of].Send; needs[send] > 0 {
 				return send
 			}
 		}
@@ -286,7 +332,7 @@ func (g *Graph) Describe(operation int32) string { return g.DescribeAs(operation
 
 // DescribeAs describes an operation under another number.
 func (g *Graph) DescribeAs(operation int32, number int) string {
-	o := &g.Operations[operation]
+	o := g.Operation(operation)
 	switch {
 	case o.Kind == Compute && o.Duration == 0:
 		return fmt.Sprintf("operation %d (rank %d waits)", number, o.Rank)
@@ -298,7 +344,7 @@ func (g *Graph) DescribeAs(operation int32, number int) string {
 	if o.Kind == Send {
 		other = m.Receive
 	}
-	return DescribeMessage(number, o.Kind, o.Rank, g.Operations[other].Rank, m.Size)
+	return DescribeMessage(number, o.Kind, o.Rank, g.operations[other].rank, m.Size)
 }
 
 // DescribeMessage describes a send or receive of a rank for people.
@@ -330,7 +376,13 @@ func (g *Graph) DescribeCycle(cycle []int32) string {
 
 // SetWaits sets the dependencies of an operation.
 func (g *Graph) SetWaits(operation int32, after ...Wait) {
-	o := &g.Operations[operation]
-	o.first, o.waits = int32(len(g.waits)), int32(len(after))
-	g.pack(after)
+	g.operations[operation].first = -1
+	if len(after) == 0 {
+		return
+	}
+	g.operations[operation].first = int32(len(g.waits))
+	for _, w := range after {
+		g.waits = append(g.waits, wait(w.Operation)<<3|wait(w.Until))
+	}
+	g.waits[len(g.waits)-1] |= lastWait
 }
