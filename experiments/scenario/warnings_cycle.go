@@ -53,18 +53,19 @@ func (w *warner) cycle(d *topologies.Dependencies, when string) {
 		when, strings.Join(names, " > "), remedy)
 }
 
-// trips returns the pairs of interfaces between which packets travel (every), those of them that may use any shortest
-// path (free), and the paths of the others. In a live fabric any interface may send to any other.
+// trips returns the pairs of leaves between which packets travel (every), those of them that may use any shortest path
+// (free), and the paths of the others. An interface stands for all of its leaf, which have the same paths between
+// switches. In a live fabric any interface may send to any other.
 func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 	plan := w.s.Topology
-	if w.live {
-		routes := plan.Routes()
-		first := map[int32]int{} // one interface of each leaf
-		for h, leaf := range routes.Leaf {
-			if _, found := first[leaf]; !found {
-				first[leaf] = h
-			}
+	routes := plan.Routes()
+	first := map[int32]int{} // one interface of each leaf
+	for h, leaf := range routes.Leaf {
+		if _, found := first[leaf]; !found {
+			first[leaf] = h
 		}
+	}
+	if w.live {
 		for _, a := range first {
 			for _, b := range first {
 				every = append(every, [2]int{a, b})
@@ -83,7 +84,10 @@ func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 	}
 	for i := range w.s.Flows {
 		f := &w.s.Flows[i]
-		trip := [2]int{plan.Interface(f.Source, f.Pair.From), plan.Interface(f.Destination, f.Pair.To)}
+		trip := [2]int{
+			first[routes.Leaf[plan.Interface(f.Source, f.Pair.From)]],
+			first[routes.Leaf[plan.Interface(f.Destination, f.Pair.To)]],
+		}
 		add(all, &every, trip)
 		if back {
 			answers := [2]int{trip[1], trip[0]}

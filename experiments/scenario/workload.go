@@ -278,25 +278,17 @@ func (s *Scenario) drawSteps(w *Workload, room int) (err error) {
 		s.drawRings(w)
 		return nil
 	}
+	extras, first, entries := w.own.extras(), len(s.Flows), len(w.Graph.Messages)
 	if w.byRule {
-		w.between = make([]int32, len(w.Graph.Messages))
-	} else {
-		s.Flows = slices.Grow(s.Flows, len(w.Graph.Messages))
+		w.between, entries = w.Graph.Pairs()
 	}
-	extras, known := w.own.extras(), map[uint64]int32{}
+	s.Flows = slices.Grow(s.Flows, entries)
 	for i := range w.Graph.Messages {
+		if w.byRule && int(w.between[i]) < len(s.Flows)-first {
+			continue
+		}
 		m := &w.Graph.Messages[i]
 		from, to := w.Graph.Operation(m.Send).Rank, w.Graph.Operation(m.Receive).Rank
-		if w.byRule {
-			entry, is := known[uint64(from)<<32|uint64(to)]
-			if !is {
-				entry = int32(len(known))
-				known[uint64(from)<<32|uint64(to)] = entry
-			}
-			if w.between[i] = entry; is {
-				continue
-			}
-		}
 		s.Flows = append(s.Flows, Flow{
 			Tag: w.Tag, Source: w.Hosts[from], Destination: w.Hosts[to], Size: units.Bytes(m.Size), Start: vtime.Never,
 			Extras: extras,

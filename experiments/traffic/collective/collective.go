@@ -142,6 +142,9 @@ func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(position int) []
 		Kind: s.Kind, Algorithm: s.Algorithm, Size: s.Size, Factor: s.Factor(len(ranks)), Ranks: ranks,
 		First: g.Added(), Iteration: -1,
 	}}
+	if !g.ByRule || !s.ByRule() {
+		g.Reserve(s.Messages(len(ranks)), 2*len(ranks))
+	}
 	for position, rank := range ranks {
 		b.c.Enter = append(b.c.Enter, g.Join(rank, after(position)...))
 	}

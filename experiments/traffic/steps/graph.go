@@ -6,6 +6,7 @@ package steps
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"sort"
 	"strings"
 
@@ -211,6 +212,29 @@ func (g *Graph) Pair(send, receive int32, size int64) {
 	n := int32(len(g.Messages))
 	g.operations[send].of, g.operations[receive].of = n, n
 	g.Messages = append(g.Messages, Message{send, receive, size})
+}
+
+// Reserve makes room for this many more messages, and operations besides those of messages.
+func (g *Graph) Reserve(messages, operations int) {
+	g.operations = slices.Grow(g.operations, 2*messages+operations)
+	g.Messages = slices.Grow(g.Messages, messages)
+}
+
+// Pairs numbers the pairs of ranks between which messages go, in the order of their first messages. It returns the pair
+// of each message, and the number of pairs.
+func (g *Graph) Pairs() (of []int32, count int) {
+	of, known := make([]int32, len(g.Messages)), map[[2]int32]int32{}
+	for i := range g.Messages {
+		m := &g.Messages[i]
+		ends := [2]int32{g.operations[m.Send].rank, g.operations[m.Receive].rank}
+		pair, is := known[ends]
+		if !is {
+			pair = int32(len(known))
+			known[ends] = pair
+		}
+		of[i] = pair
+	}
+	return of, len(known)
 }
 
 // Waits iterates over the dependencies of an operation.
