@@ -15,6 +15,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/shutdown"
@@ -160,7 +161,7 @@ func (f *countersFlags) ofRun(c *cobra.Command, ctx context.Context, folder stri
 	if c.Flags().Changed("cc") || c.Flags().Changed("set") {
 		return nil, badInput(fmt.Errorf("--cc and --set are for a scenario: %s is a run, with its own", folder))
 	}
-	locations, err := rundir.FindRuns(folder)
+	locations, err := runfolders.FindRuns(folder)
 	if err != nil {
 		return nil, badInput(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/observe"
 	"github.com/pausenet/pausenet/experiments/results/parquet"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/shutdown"
@@ -78,7 +79,7 @@ func (f *rerunFlags) run(c *cobra.Command, folders []string) error {
 	}
 	var locations []rundir.Location
 	for _, folder := range folders {
-		found, err := rundir.FindRuns(folder)
+		found, err := runfolders.FindRuns(folder)
 		if err != nil {
 			return badInput(err)
 		}

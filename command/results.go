@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/results/why"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
@@ -66,8 +67,8 @@ func writeScenario(w io.Writer, suite *suite.Suite, s *suite.Scenario, made []*r
 	if s.Reported {
 		fmt.Fprintf(w, "\n  report: %s\n", suite.ReportPath(name))
 	}
-	if folder := filepath.Join(suite.Directory, name); rundir.Earlier(folder) != "" {
-		fmt.Fprintf(w, "  compare: pausenet report %s %s\n", rundir.Earlier(folder), folder)
+	if folder := filepath.Join(suite.Directory, name); runfolders.Earlier(folder) != "" {
+		fmt.Fprintf(w, "  compare: pausenet report %s %s\n", runfolders.Earlier(folder), folder)
 	}
 }
 

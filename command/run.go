@@ -21,6 +21,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results"
 	"github.com/pausenet/pausenet/experiments/results/parquet"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
@@ -319,7 +320,7 @@ func (c *claim) take() (unlock func(), err error) {
 	switch isOther := errors.As(err, &other); {
 	case isOther && c.aside:
 		for _, folder := range other.Folders() {
-			moved, err := rundir.MoveAside(folder)
+			moved, err := runfolders.MoveAside(folder)
 			if errors.Is(err, fs.ErrNotExist) { // another run has already moved it
 				continue
 			}
@@ -339,7 +340,7 @@ func (c *claim) take() (unlock func(), err error) {
 // elsewhere returns err with the advice to use another folder than this one, or to overwrite its results.
 func elsewhere(err *rundir.OverwriteError, folder string) error {
 	return badInput(fmt.Errorf("%w\nwrite elsewhere, such as --out %s, or overwrite with --force", err,
-		rundir.FreshFolder(folder)))
+		runfolders.FreshFolder(folder)))
 }
 
 func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/results/why"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
@@ -79,7 +80,7 @@ flows.`,
 // readWhy reads the record of the only run in a folder. Several are listed in the error, with the command for
 // the first of them and the same flow.
 func readWhy(folder string, flow ...string) (*why.Run, error) {
-	locations, err := rundir.FindRuns(folder)
+	locations, err := runfolders.FindRuns(folder)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
@@ -28,7 +29,7 @@ func Compare(roots []string) (*Comparison, error) {
 	var locations []rundir.Location
 	rootOf := map[string]int{} // by path
 	for i, root := range roots {
-		found, err := rundir.FindRuns(root)
+		found, err := runfolders.FindRuns(root)
 		if err != nil {
 			return nil, err
 		}

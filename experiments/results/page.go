@@ -8,7 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/pages/report"
-	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -46,7 +46,7 @@ func (p *reportPage) page() *report.Report {
 		}
 		page.Runs = append(page.Runs, c.report())
 	}
-	if earlier := rundir.Earlier(p.folder); earlier != "" && p.folder != "" {
+	if earlier := runfolders.Earlier(p.folder); earlier != "" && p.folder != "" {
 		page.Earlier, page.EarlierCommand = filepath.Base(earlier), fmt.Sprintf("pausenet report %s %s", earlier, p.folder)
 	}
 	page.Headline = p.headline()

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/internal/files"
 )
 
@@ -26,7 +27,7 @@ type Scenario struct {
 // Read reads the folder of a scenario, of several, or of one run, to show each as the command that made it did.
 // Without runs.json it shows all runs of a folder, in the scenario's order.
 func Read(root string) ([]*Scenario, error) {
-	locations, err := rundir.FindRuns(root)
+	locations, err := runfolders.FindRuns(root)
 	if err != nil {
 		return nil, err
 	}

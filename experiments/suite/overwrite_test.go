@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
@@ -153,13 +154,13 @@ func TestOverwritesOdd(t *testing.T) {
 func TestFreshFolder(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
-	if got := rundir.FreshFolder(out + "/"); got != out+"-2" {
+	if got := runfolders.FreshFolder(out + "/"); got != out+"-2" {
 		t.Error(got)
 	}
 	if err := os.Mkdir(out+"-2", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := rundir.FreshFolder(out); got != out+"-3" {
+	if got := runfolders.FreshFolder(out); got != out+"-3" {
 		t.Error(got)
 	}
 }
@@ -172,17 +173,17 @@ func TestMoveAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("%s.%d", folder, i)
-		if moved, err := rundir.MoveAside(folder); err != nil || moved != want {
+		if moved, err := runfolders.MoveAside(folder); err != nil || moved != want {
 			t.Errorf("%s, %v, want %s", moved, err, want)
 		}
-		if earlier := rundir.Earlier(folder); earlier != want {
+		if earlier := runfolders.Earlier(folder); earlier != want {
 			t.Errorf("earlier: %s, want %s", earlier, want)
 		}
 	}
-	if moved, err := rundir.MoveAside(folder); err == nil {
+	if moved, err := runfolders.MoveAside(folder); err == nil {
 		t.Errorf("nothing was moved to %s", moved)
 	}
-	if earlier := rundir.Earlier(folder + "2"); earlier != "" {
+	if earlier := runfolders.Earlier(folder + "2"); earlier != "" {
 		t.Error(earlier)
 	}
 }

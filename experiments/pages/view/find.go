@@ -10,6 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/results/replay"
 	"github.com/pausenet/pausenet/experiments/results/rundir"
+	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -21,7 +22,7 @@ const mostRuns = 12
 func Read(folders []string) (title string, runs [][]byte, warnings []string, err error) {
 	var locations []rundir.Location
 	for _, folder := range folders {
-		found, err := rundir.FindRuns(folder)
+		found, err := runfolders.FindRuns(folder)
 		if err != nil {
 			return "", nil, nil, err
 		}

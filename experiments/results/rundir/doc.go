@@ -1,5 +1,4 @@
-// Package rundir reads and writes a run's folder: the manifest, the tables, and the sums of its files. It also finds
-// runs below a folder of results.
+// Package rundir reads and writes a run's folder: the manifest, the tables, and the sums of its files.
 //
 // A run first writes its manifest (Begin), so that an earlier run's files are not mistaken for its results. Then it
 // writes its tables row by row (Create), on a goroutine of their own, and last the manifest again (End). Until then the
@@ -16,5 +15,6 @@
 //   - The tables and their columns: rows.go; writing and reading them: csv.go, behind.go.
 //   - A run's folder: output.go (its files, and the rows of some), manifest.go, json.go, sums.go (checks that its files
 //     did not change since the run), differ.go (compares them with those of a second run).
-//   - Folders of results: locations.go (the runs below them), overwrite.go (results that a run would replace).
+//   - Folders of results: locations.go (the parts of a run's path), overwrite.go (the error of a
+//     run that would replace other results).
 package rundir

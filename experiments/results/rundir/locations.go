@@ -1,14 +1,11 @@
 package rundir
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Runs holds the content of runs.json: the runs that a scenario's report.html shows.
@@ -54,47 +51,6 @@ func LocationOf(path string) Location {
 		}
 	}
 	return p
-}
-
-// deepestRun limits the depth of a run below a folder of results: scenario, seed, controller.
-const deepestRun = 3
-
-// FindRuns returns the runs' folders at or below a folder, in the file system's order.
-func FindRuns(root string) ([]Location, error) {
-	info, err := os.Stat(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &FileError{Path: root, Err: fmt.Errorf("%w: name the folder of a run, of a scenario or of results, "+
-			"such as results/incast", fs.ErrNotExist)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, &FileError{Path: root, Err: errors.New(
-			"not a folder: name the folder of a run, of a scenario or of results")}
-	}
-	var locations []Location
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if !d.IsDir() {
-			return nil
-		}
-		if IsRun(path) {
-			locations = append(locations, LocationOf(path))
-			return fs.SkipDir
-		}
-		if below, err := filepath.Rel(root, path); err == nil && below != "." &&
-			strings.Count(below, string(filepath.Separator)) >= deepestRun-1 {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	if err == nil && len(locations) == 0 {
-		err = &FileError{Path: root, Err: errors.New("no run in this folder: pausenet run writes runs, as results/<scenario>/<cc>")}
-	}
-	return locations, err
 }
 
 // IsRun reports whether a folder is a run's.

@@ -1,13 +1,9 @@
 package rundir
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -80,39 +76,4 @@ func (e *OverwriteError) OrNil() error {
 		return nil
 	}
 	return e
-}
-
-// MoveAside renames a folder to its name with a dot and the first unused number: victim to victim.1. It returns the
-// new path.
-func MoveAside(path string) (string, error) {
-	moved := unused(path+".", 1)
-	return moved, os.Rename(path, moved)
-}
-
-// Earlier returns the latest folder into which MoveAside moved results of a folder; "" if there is none.
-func Earlier(path string) string {
-	n := 1
-	for ; exists(fmt.Sprintf("%s.%d", path, n)); n++ {
-	}
-	if n == 1 {
-		return ""
-	}
-	return fmt.Sprintf("%s.%d", path, n-1)
-}
-
-// FreshFolder returns a folder's name with the first number that gives an unused name.
-func FreshFolder(path string) string { return unused(filepath.Clean(path)+"-", 2) }
-
-// unused returns a path with the first number, from first on, that gives an unused name.
-func unused(path string, first int) string {
-	for n := first; ; n++ {
-		if numbered := path + strconv.Itoa(n); !exists(numbered) {
-			return numbered
-		}
-	}
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }
