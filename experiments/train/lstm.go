@@ -88,13 +88,15 @@ type Prediction struct {
 
 // LSTM trains the network.
 func LSTM(ctx context.Context, o *Options) (*LSTMResult, error) {
-	trial, err := Trial(ctx, o.Plane)
-	if err != nil {
-		return nil, err
-	}
 	c, err := collectAll(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	trial := o.trial
+	if trial == "" {
+		if trial, err = Trial(ctx, o.Plane); err != nil {
+			return nil, err
+		}
 	}
 	f, err := c.fit(ctx, o, lstm.LSTM)
 	if err != nil {

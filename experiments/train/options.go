@@ -24,7 +24,9 @@ type Options struct {
 	// Progress is called with each line of progress; nil: no calls.
 	Progress func(line string)
 
-	collect, unseen int // runs under each controller, for tests; 0: as many as needed
+	// For tests:
+	collect, unseen int    // runs under each controller; 0: as many as needed
+	trial           string // result of Trial; empty: call it
 }
 
 // Validate returns all mistakes in o, joined; nil if there are none.

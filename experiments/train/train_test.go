@@ -13,8 +13,15 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
+// small returns the options of a short training. Its trial is that of the built-in weights, which TestBuiltIn checks.
 func small() *Options {
-	return &Options{Seed: 1, Rounds: 3, Batch: 1, Passes: 2, Version: "v", collect: 2, unseen: 1}
+	w, err := lstm.BuiltIn()
+	if err != nil {
+		panic(err)
+	}
+	return &Options{
+		Seed: 1, Rounds: 3, Batch: 1, Passes: 2, Version: "v", collect: 2, unseen: 1, trial: w.Provenance.Trial,
+	}
 }
 
 // trained returns the LSTM of small options, which several tests need.
@@ -22,6 +29,7 @@ var trained = sync.OnceValues(func() (*LSTMResult, error) { return LSTM(context.
 
 func TestLSTM(t *testing.T) {
 	o := small()
+	o.trial = ""
 	lines := 0
 	o.Progress = func(string) { lines++ }
 	r, err := LSTM(context.Background(), o)
