@@ -55,7 +55,8 @@ type process struct {
 
 type startedKey struct{}
 
-// setupScript gives a script $OPEN, a folder that anybody may use, with pausenet in it.
+// setupScript gives a script $OPEN, a folder that anybody may use, with pausenet in it. It links this test's program
+// there: a copy for each script would write gigabytes.
 func setupScript(env *testscript.Env) error {
 	open, err := os.MkdirTemp("", "pausenet-open")
 	if err != nil {
@@ -75,10 +76,6 @@ func setupScript(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	binary, err := os.ReadFile(self)
-	if err != nil {
-		return err
-	}
 	// What the script leaves in the background ends with it, however it ends.
 	mark := identity(os.Getpid()) + " " + filepath.Base(env.WorkDir)
 	env.Setenv(testVariable, mark)
@@ -92,11 +89,22 @@ func setupScript(env *testscript.Env) error {
 			<-p.done
 		}
 	})
+	if err := os.Chmod(self, 0o755); err != nil {
+		return err
+	}
+	to := filepath.Join(open, "pausenet")
+	if err := os.Link(self, to); !errors.Is(err, unix.EXDEV) {
+		return err
+	}
+	binary, err := os.ReadFile(self)
+	if err != nil {
+		return err
+	}
 	// Another test's child that is forked meanwhile would have the file open for writing until it runs its own program,
 	// and nobody could run this one (text file busy).
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(filepath.Join(open, "pausenet"), binary, 0o755)
+	return os.WriteFile(to, binary, 0o755)
 }
 
 func need(ts *testscript.TestScript, neg bool, args []string, least int, usage string) {
