@@ -30,7 +30,7 @@ func TestOwnProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "own")
-	build := exec.Command("go", "build", "-o", program, ".")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".") // linking debug information takes a second
 	build.Dir, build.Env = folder, append(os.Environ(), "GOWORK="+workspace)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
