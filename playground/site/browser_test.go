@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +22,7 @@ var served = sync.OnceValues(func() (*httptest.Server, error) {
 	if folder, err = os.MkdirTemp("", "playground"); err != nil {
 		return nil, err
 	}
-	if err := build(folder); err != nil {
+	if err := build(folder, gzip.BestSpeed); err != nil {
 		return nil, err
 	}
 	return httptest.NewServer(http.FileServer(http.Dir(folder))), nil

@@ -41,7 +41,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run ./playground/site FOLDER")
 		os.Exit(2)
 	}
-	if err := build(os.Args[1]); err != nil {
+	if err := build(os.Args[1], gzip.BestCompression); err != nil {
 		fmt.Fprintln(os.Stderr, "site:", err)
 		os.Exit(1)
 	}
@@ -49,8 +49,8 @@ func main() {
 
 // build writes all files of the playground into a folder: the page, the program with the glue of the very Go that made
 // it, the examples, the page that plays runs, and the service worker that keeps them all for a browser without a
-// network.
-func build(folder string) error {
+// network. level is that of gzip for the program.
+func build(folder string, level int) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func build(folder string) error {
 	movie, movieErr := os.ReadFile(filepath.Join(root, "docs", "figures", "dcon-burst.gif"))
 	format, formatErr := os.ReadFile(filepath.Join(root, "experiments", "pages", "view", "page", "format.js"))
 	language, languageErr := os.ReadFile(filepath.Join(root, "docs", "controllers-from-files.md"))
-	program, programErr := program()
+	program, programErr := program(level)
 	if err := errors.Join(glueErr, listErr, movieErr, formatErr, languageErr, programErr); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func build(folder string) error {
 var recorded = []string{"dcon-burst"}
 
 // program returns the simulator for js/wasm, compressed: static servers do not do it.
-func program() ([]byte, error) {
+func program(level int) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "pausenet-playground")
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func program() ([]byte, error) {
 		return nil, err
 	}
 	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	w, err := gzip.NewWriterLevel(&packed, level)
 	if err != nil {
 		return nil, err
 	}
