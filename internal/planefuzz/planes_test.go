@@ -29,6 +29,11 @@ func report(c *testCase, r *result) string {
 	return b.String() + c.yaml()
 }
 
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	m.Run()
+}
+
 // TestPlanes: the planes agree on a few random cases. A failure is made smaller by rapid.
 func TestPlanes(t *testing.T) {
 	testenv.NeedRoot(t)
