@@ -15,7 +15,10 @@ import (
 // Functions that many tests call.
 var parse, mustLoad, opener = loaded.Parse, loaded.Load, loaded.Opener
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.CollectLess()
+	goleak.VerifyTestMain(m)
+}
 
 // outcome holds the results of a run, and the folder of its files.
 type outcome struct {
