@@ -174,7 +174,7 @@ func (f *rerunFlags) repeat(ctx context.Context, w io.Writer, r *recorded, plane
 		Folder: r.location.Path(), Scenario: m.Scenario, Controller: m.Controller, Seed: m.Seed, Version: m.Version,
 		Fingerprint: m.Fingerprint, Now: result.Summary.Fingerprint, Equal: m.Fingerprint == result.Summary.Fingerprint,
 	}
-	d, err := rundir.Differ(r.location.Path(), folder)
+	d, err := runfolders.Differ(r.location.Path(), folder)
 	if err != nil {
 		return nil, badInput(err)
 	}

@@ -93,7 +93,7 @@ func Read[Row any](folder string, t *table.Table[Row], each func(*Row) error) er
 // ReadCells calls each with the values of every row of a table that the run has just written (table.Schema.ReadCells).
 // The table may have any size.
 func ReadCells(folder *files.Folder, t *table.Schema, each func(cells []any) error) error {
-	return readTable(filepath.Join(folder.Path(), t.Name), sumFile,
+	return readTable(filepath.Join(folder.Path(), t.Name), AnyFile,
 		func(from io.Reader) error { return t.ReadCells(from, each) })
 }
 
@@ -103,7 +103,7 @@ func readTable(path string, kind files.Kind, read func(io.Reader) error) error {
 		return err
 	}
 	defer f.Close()
-	err = read(io.LimitReader(reader{f}, kind.Most))
+	err = read(io.LimitReader(AliveReader{f}, kind.Most))
 	var at *table.LineError
 	if errors.As(err, &at) {
 		return &FileError{path, at.Line, at.Err}
@@ -111,10 +111,10 @@ func readTable(path string, kind files.Kind, read func(io.Reader) error) error {
 	return err
 }
 
-// reader reads data to show. While it makes progress, a process that is about to exit is not forced to.
-type reader struct{ from io.Reader }
+// AliveReader reads data to show. While it makes progress, a process that is about to exit is not forced to.
+type AliveReader struct{ From io.Reader }
 
-func (r reader) Read(p []byte) (int, error) {
+func (r AliveReader) Read(p []byte) (int, error) {
 	shutdown.Alive()
-	return r.from.Read(p)
+	return r.From.Read(p)
 }

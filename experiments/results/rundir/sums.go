@@ -26,8 +26,8 @@ const SumsFile = "SHA256SUMS"
 // sumLine matches a line of SumsFile.
 var sumLine = regexp.MustCompile(`^([0-9a-f]{64}) [ *]([^/\\]+)$`)
 
-// sumFile limits any file of a run.
-var sumFile = files.Kind{Name: "a file of results", Most: 1 << 40, Plain: true}
+// AnyFile limits any file of a run.
+var AnyFile = files.Kind{Name: "a file of results", Most: 1 << 40, Plain: true}
 
 // WriteSums writes the sums of the run's files in its folder. It omits figures, which can be redrawn at any time.
 func WriteSums(folder *files.Folder) error {
@@ -49,7 +49,7 @@ func WriteSums(folder *files.Folder) error {
 }
 
 func sumOf(path string) (string, error) {
-	f, err := files.Open(path, sumFile)
+	f, err := files.Open(path, AnyFile)
 	if err != nil {
 		return "", err
 	}

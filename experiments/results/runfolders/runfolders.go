@@ -1,4 +1,5 @@
-// Package runfolders finds the runs below a folder of results, and free names beside results.
+// Package runfolders finds the runs below a folder of results, and free names beside results. It compares the files of
+// two runs.
 package runfolders
 
 import (

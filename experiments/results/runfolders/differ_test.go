@@ -1,9 +1,11 @@
-package rundir
+package runfolders
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 )
 
 func TestDiffer(t *testing.T) {
@@ -19,23 +21,23 @@ func TestDiffer(t *testing.T) {
 		"no end of line": {"flows.csv", "a", "a\n", "flows.csv:1"},
 		"missing":        {"ports.csv", "", "a\n", "ports.csv"},
 		"added":          {"trace.pftrace", "a", "", "trace.pftrace"},
-		"bytes":          {RecordFile, "ab", "ac", RecordFile},
-		"more bytes":     {RecordFile, "abc", "ab", RecordFile},
-		"equal bytes":    {RecordFile, "ab", "ab", ""},
+		"bytes":          {rundir.RecordFile, "ab", "ac", rundir.RecordFile},
+		"more bytes":     {rundir.RecordFile, "abc", "ab", rundir.RecordFile},
+		"equal bytes":    {rundir.RecordFile, "ab", "ab", ""},
 		"the machine's speed": {
-			SummaryFile, "  \"plane\": \"a\",\n    \"wall_seconds\": 1,\n}",
+			rundir.SummaryFile, "  \"plane\": \"a\",\n    \"wall_seconds\": 1,\n}",
 			"  \"plane\": \"b\",\n    \"wall_seconds\": 2,\n}", "",
 		},
 		"a figure": {
-			SummaryFile, "    \"wall_seconds\": 1,\n1\n", "    \"wall_seconds\": 2,\n2\n",
+			rundir.SummaryFile, "    \"wall_seconds\": 1,\n1\n", "    \"wall_seconds\": 2,\n2\n",
 			"summary.json:2",
 		},
 		"another program": {
-			ManifestFile, manifest,
+			rundir.ManifestFile, manifest,
 			"{\n  \"seed\": 1,\n  \"version\": \"x\",\n  \"kernel\": \"y\",\n  \"files\": {\n  }\n}\n", "",
 		},
-		"a seed":               {ManifestFile, manifest, "{\n  \"seed\": 2,\n}\n", "manifest.json:2"},
-		"behind the files":     {ManifestFile, manifest + "x\n", manifest + "y\n", "manifest.json:8"},
+		"a seed":               {rundir.ManifestFile, manifest, "{\n  \"seed\": 2,\n}\n", "manifest.json:2"},
+		"behind the files":     {rundir.ManifestFile, manifest + "x\n", manifest + "y\n", "manifest.json:8"},
 		"what is not compared": {"capture.pcapng", "a", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package rundir
+package runfolders
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/internal/escape"
 	"github.com/pausenet/pausenet/internal/files"
 )
@@ -18,13 +19,13 @@ import (
 // byNature matches lines in which equal runs may differ: in the manifest those about the program and the machine, in
 // the summary those about speed.
 var byNature = map[string]*regexp.Regexp{
-	ManifestFile: regexp.MustCompile(`^  "(version|build|command|plane|kernel|hooks|go|machine)": `),
-	SummaryFile: regexp.MustCompile(`^(  "plane"|    "wall_seconds"|    "virtual_seconds_per_wall_second"|` +
+	rundir.ManifestFile: regexp.MustCompile(`^  "(version|build|command|plane|kernel|hooks|go|machine)": `),
+	rundir.SummaryFile: regexp.MustCompile(`^(  "plane"|    "wall_seconds"|    "virtual_seconds_per_wall_second"|` +
 		`    "packet_hops_per_second"|    "wall_ns_per_packet_hop"): `),
 }
 
 // notCompared lists files that may differ between equal runs, or that exist only if the run captures ports.
-var notCompared = []string{SumsFile, PanicFile, "capture.pcapng", "figure.svg", "figure.png", "figure.pdf"}
+var notCompared = []string{rundir.SumsFile, rundir.PanicFile, "capture.pcapng", "figure.svg", "figure.png", "figure.pdf"}
 
 // Difference describes the first difference between a run's folder and a repetition of the run.
 type Difference struct {
@@ -49,7 +50,7 @@ func (d *Difference) String() string {
 // Differ returns the first difference between a run's folder and a repetition's, and nil if there is none. It compares
 // all files, except for values that may differ by nature.
 func Differ(there, now string) (*Difference, error) {
-	for _, name := range append([]string{ManifestFile, SummaryFile}, Files...) {
+	for _, name := range append([]string{rundir.ManifestFile, rundir.SummaryFile}, rundir.Files...) {
 		if slices.Contains(notCompared, name) {
 			continue
 		}
@@ -63,11 +64,11 @@ func Differ(there, now string) (*Difference, error) {
 
 func differ(there, now string) (*Difference, error) {
 	name := filepath.Base(there)
-	a, errA := files.Open(there, sumFile)
+	a, errA := files.Open(there, rundir.AnyFile)
 	if errA == nil {
 		defer a.Close()
 	}
-	b, errB := files.Open(now, sumFile)
+	b, errB := files.Open(now, rundir.AnyFile)
 	if errB == nil {
 		defer b.Close()
 	}
@@ -130,7 +131,7 @@ type lineReader struct {
 }
 
 func newLineReader(from io.Reader, name string) *lineReader {
-	return &lineReader{from: bufio.NewReaderSize(reader{from}, 1<<16), skip: byNature[name]}
+	return &lineReader{from: bufio.NewReaderSize(rundir.AliveReader{From: from}, 1<<16), skip: byNature[name]}
 }
 
 // next returns the next line. It returns a line longer than the buffer in parts.
@@ -159,7 +160,7 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 func sameBytes(a, b io.Reader) (bool, error) {
-	one, other := bufio.NewReaderSize(reader{a}, 1<<16), bufio.NewReaderSize(reader{b}, 1<<16)
+	one, other := bufio.NewReaderSize(rundir.AliveReader{From: a}, 1<<16), bufio.NewReaderSize(rundir.AliveReader{From: b}, 1<<16)
 	for {
 		x, errX := one.Peek(1 << 12)
 		y, errY := other.Peek(1 << 12)
