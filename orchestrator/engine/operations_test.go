@@ -157,3 +157,27 @@ func TestOperationsOnBothPlanes(t *testing.T) {
 		})
 	}
 }
+
+// TestWrongOperation: a flow from or to another host than its operation's, and a flow beyond the most that a send may
+// have, are refused.
+func TestWrongOperation(t *testing.T) {
+	l := newLab(t, "rate: 40Gbps\ndelay: 1us\nstar: {hosts: 4}", labOptions{})
+	refused := func(what, from, to string, send, receive int) {
+		t.Helper()
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s was accepted", what)
+			}
+		}()
+		l.flowOf(from, to, 1000, send, receive)
+	}
+	send, receive, _ := l.message("h0", "h1", 1000, nil, nil)
+	refused("a flow from another host", "h2", "h1", send, receive)
+	_, other, _ := l.message("h3", "h2", 1000, nil, nil)
+	refused("a flow to another host", "h0", "h1", send, other)
+	send, receive, _ = l.message("h0", "h1", 1000, nil, nil)
+	for range mostFlows - 1 {
+		l.flowOf("h0", "h1", 1000, send, receive)
+	}
+	refused("one flow more than a send may have", "h0", "h1", send, receive)
+}
