@@ -10,20 +10,22 @@ import (
 
 // fabric describes the thesis' star: 100 Gb/s, 1 us per link, one switch with HPCC's buffer and marking, packets of
 // 1048 B. XOFF is at most 320 KB, while lstm-incast has no bound: over seeds of the training the errors are the same
-// without it. One sample of queues and rates is enough, since a training does not read them.
+// without it.
 const fabric = `name: %s
 topology: {name: star%[2]d, rate: 100Gbps, delay: 1us, framing: ns3, star: {hosts: %[2]d}}
 switch: {buffer: 32MB, pfc: {alpha: 0.125, xoff: 320KB, xoff_to_xon: 2KB, headroom: 37500B}, ecn: {mode: red, kmin: 400KB, kmax: 1600KB, pmax: 0.2}}
 duration: 100us
-sample: {interval: 100us}
 drain: true
 flows:
 `
 
-// thesisIncast returns the incast of the thesis' section 4.1.2: 20 flows at once to one host. Its queues and rates are
-// hardly sampled, since a training does not read them.
+// thesisIncast returns the incast of the thesis' section 4.1.2: 20 flows at once to one host.
 func thesisIncast() (*scenario.Scenario, error) {
-	s, err := scenario.Load("lstm-incast", nil)
+	return hardlySampled(scenario.Load("lstm-incast", nil))
+}
+
+// hardlySampled has a scenario sample its queues and rates once, as a training does not read them.
+func hardlySampled(s *scenario.Scenario, err error) (*scenario.Scenario, error) {
 	if err == nil {
 		s.Sample.Interval = s.Duration
 	}
@@ -46,5 +48,5 @@ func randomIncast(seed uint64) (*scenario.Scenario, error) {
 		}
 		fmt.Fprintf(&b, "  - {from: h%d, to: h%d, size: %dB, start: %dns}\n", i, degree, int64(size), random.Intn(50_000))
 	}
-	return scenario.Parse(name+".yaml", []byte(b.String()), nil)
+	return hardlySampled(scenario.Parse(name+".yaml", []byte(b.String()), nil))
 }

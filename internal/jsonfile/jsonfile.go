@@ -15,7 +15,7 @@ import (
 // meaning; new keys do not change it.
 const Schema = 1
 
-// Start is what each file starts with, up to its first other key.
+// Start holds the text before the first key of the object itself: the brace and the schema version.
 var Start = fmt.Sprintf("{\n  \"schema\": %d,\n  ", Schema)
 
 // Format returns v, an object, as a JSON file whose first key is the schema version.

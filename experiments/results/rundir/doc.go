@@ -15,6 +15,6 @@
 //   - The tables and their columns: rows.go; writing and reading them: csv.go, behind.go.
 //   - A run's folder: output.go (its files, and the rows of some), manifest.go, json.go, sums.go (checks that its files
 //     did not change since the run).
-//   - Folders of results: locations.go (the parts of a run's path), overwrite.go (the error of a
-//     run that would replace other results).
+//   - Folders of results: locations.go (the parts of a run's path), overwrite.go (the error of a run that
+//     would replace other results).
 package rundir

@@ -54,7 +54,7 @@ type Operation struct {
 // operation holds an operation of a graph in 16 bytes, as graphs have millions.
 type operation struct {
 	rank  int32
-	of    int32 // index in messages; of a compute, index in computes, or -1: it takes no time
+	of    int32 // index in messages; of a compute, index in computes, or -1: it takes no time on no unit
 	first int32 // index of its first dependency; -1: it has none
 	kind  Kind
 }
@@ -77,8 +77,8 @@ type Graph struct {
 	Messages []Message
 	// Collectives lists the collectives among the operations.
 	Collectives []Collective
-	// Rings holds the collectives whose messages follow a rule, and are in neither Operations nor Messages. ByRule
-	// allows them.
+	// Rings holds the collectives whose messages follow a rule: these messages are not in Messages, and have no
+	// operations. ByRule allows rings.
 	Rings  []Ring
 	ByRule bool
 
