@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -126,7 +127,7 @@ func unknownVariables(environment, flags []string) []error {
 		}
 		hint := "a variable's name is PAUSENET_ and a flag's name, such as PAUSENET_JOBS or PAUSENET_OUT"
 		flag := strings.ReplaceAll(strings.ToLower(name[len(variablePrefix):]), "_", "-")
-		if near := yamlspec.Nearest(flag, flags); near != "" {
+		if near := spelling.Nearest(flag, flags); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", variableOf(near))
 		}
 		errs = append(errs, fmt.Errorf("%s in the environment: unknown variable: %s (if another program uses it, unset it)",
@@ -163,7 +164,7 @@ func (c *configuration) unknownKeys(known []string) []error {
 			}
 			continue
 		}
-		hint := yamlspec.Suggest(key, known)
+		hint := spelling.Suggest(key, known)
 		if hint == "" || c.values[key].IsMapping() {
 			hint = " (a key is a flag's name, such as jobs or out)"
 		}

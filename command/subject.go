@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/machine"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/topologies/clab"
@@ -44,7 +45,7 @@ func read(nameOrPath string) (*source, error) {
 	filename, data, err := scenario.ReadSpec(nameOrPath)
 	if os.IsNotExist(err) {
 		return nil, badInput(fmt.Errorf("no built-in or file %q%s (list the built-ins with \"pausenet list\")", nameOrPath,
-			yamlspec.Suggest(nameOrPath, builtinNames())))
+			spelling.Suggest(nameOrPath, builtinNames())))
 	}
 	if err != nil {
 		return nil, badInput(err)

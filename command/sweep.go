@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
@@ -299,7 +299,7 @@ func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
 	if os.IsNotExist(err) {
 		names := append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...)
 		return nil, fmt.Errorf("no built-in sweep, built-in scenario or file %q%s", name,
-			yamlspec.Suggest(name, names))
+			spelling.Suggest(name, names))
 	}
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // habits maps words of other tools, and of our own shell, to our commands.
@@ -79,7 +79,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	}
 	meant, ok := habits[word]
 	if !ok || c.HasParent() {
-		meant = yamlspec.Nearest(word, names)
+		meant = spelling.Nearest(word, names)
 	}
 	switch {
 	case meant == "" && len(names) <= fewNames:
@@ -143,7 +143,7 @@ func unknownFlag(c *cobra.Command, unknown *pflag.NotExistError) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near := yamlspec.Nearest(name, names); name != "" && near != "" {
+	if near := spelling.Nearest(name, names); name != "" && near != "" {
 		return fmt.Errorf("%w: did you mean --%s?", unknown, near)
 	}
 	return fmt.Errorf("%w (list the flags with \"%s --help\")", unknown, c.CommandPath())

@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/experiments/pages/liveview"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // Values of --web: read-only, or with buttons that change the fabric.
@@ -28,7 +28,7 @@ var webWords = []string{webRead, webWrite}
 func checkWeb(c *cobra.Command, web string) error {
 	if c.Flags().Changed("web") && !slices.Contains(webWords, web) {
 		return badInput(fmt.Errorf("--web=%s: expected ro (read-only) or rw (can change the fabric)%s", web,
-			yamlspec.Suggest(web, webWords)))
+			spelling.Suggest(web, webWords)))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -109,7 +109,7 @@ func (p *Plan) End(name string) (host NodeID, position uint8, err error) {
 		n = p.NodeByName(name[:cut])
 	}
 	if n == nil {
-		return 0, 0, fmt.Errorf("no node %q in topology %s%s", name, p.Name, yamlspec.Suggest(name, p.Names()))
+		return 0, 0, fmt.Errorf("no node %q in topology %s%s", name, p.Name, spelling.Suggest(name, p.Names()))
 	}
 	number, err := strconv.Atoi(name[cut+skip:])
 	switch {

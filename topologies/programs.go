@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -470,7 +471,7 @@ func (d *draft) checkPrograms() {
 			p, known := d.groups[group]
 			switch {
 			case !known:
-				n.group.at.Errorf("no group %q%s", group, yamlspec.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
+				n.group.at.Errorf("no group %q%s", group, spelling.Suggest(group, slices.Sorted(maps.Keys(d.groups))))
 			case n.kind == Switch && p != nil && p.NAT:
 				n.group.at.Errorf("%s is a switch, but group %s has nat (line %d), which applies to hosts only", n.name, group,
 					p.nat.Line())

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -362,7 +363,7 @@ func (d *draft) find(names []yamlspec.Name) []int {
 		id, ok := d.byName[n.Text]
 		if !ok {
 			id = -1
-			n.At.Errorf("no node %q%s", n.Text, yamlspec.Suggest(n.Text, d.names()))
+			n.At.Errorf("no node %q%s", n.Text, spelling.Suggest(n.Text, d.names()))
 		}
 		found[i] = id
 	}

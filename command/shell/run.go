@@ -16,7 +16,7 @@ import (
 	"syscall"
 
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -231,7 +231,7 @@ func (s *Shell) help(args []string) error {
 			return nil
 		}
 		return fmt.Errorf("unknown command %q%s (list commands with \"help\")", args[0],
-			yamlspec.Suggest(args[0], completeVerbs(s, nil)))
+			spelling.Suggest(args[0], completeVerbs(s, nil)))
 	}
 	for i := range verbs {
 		fmt.Fprintf(s.Out, "  %-40s %s\n", verbs[i].usage(), verbs[i].help)

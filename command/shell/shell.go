@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -107,7 +107,7 @@ func unknown(word string, plan *topologies.Plan) error {
 	for i := range verbs {
 		names = append(names, verbs[i].name)
 	}
-	return fmt.Errorf("unknown command or node %q%s (list commands with \"help\")", word, yamlspec.Suggest(word, names))
+	return fmt.Errorf("unknown command or node %q%s (list commands with \"help\")", word, spelling.Suggest(word, names))
 }
 
 // usage returns a command with its arguments.

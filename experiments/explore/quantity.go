@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/analysis/bound"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -187,7 +188,7 @@ func ReadQuantity(v *yamlspec.Value) *Quantity {
 	}
 	m := measure.MetricByName(name)
 	if m == nil {
-		v.Errorf("unknown quantity %q%s", name, cmp.Or(yamlspec.Suggest(name, QuantityNames()),
+		v.Errorf("unknown quantity %q%s", name, cmp.Or(spelling.Suggest(name, QuantityNames()),
 			": expected one of "+strings.Join(QuantityNames(), ", ")+", or summary.KEY of summary.json"))
 		return nil
 	}

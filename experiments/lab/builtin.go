@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // exerciseFile limits the files of an exercise.
@@ -42,7 +42,7 @@ func Load(nameOrFolder string) (*Exercise, error) {
 	}
 	if info, err := os.Stat(nameOrFolder); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("no exercise or folder %q%s (list the exercises with pausenet lab list)", nameOrFolder,
-			yamlspec.Suggest(nameOrFolder, Names()))
+			spelling.Suggest(nameOrFolder, Names()))
 	}
 	folder, err := filepath.Abs(nameOrFolder)
 	if err != nil {

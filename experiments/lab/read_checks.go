@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -174,7 +175,7 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 			for i := range d.e.Answers {
 				names = append(names, d.e.Answers[i].Name)
 			}
-			answer.Errorf("hand_in has no answer %q%s", c.Answer, yamlspec.Suggest(c.Answer, names))
+			answer.Errorf("hand_in has no answer %q%s", c.Answer, spelling.Suggest(c.Answer, names))
 		}
 	}
 	is := written(m.Get("is"))
@@ -253,7 +254,7 @@ func (d *reader) runName(v *yamlspec.Value, name string) {
 	for i := range d.e.Runs {
 		names = append(names, d.e.Runs[i].Name)
 	}
-	v.Errorf("there is no run %q%s", name, yamlspec.Suggest(name, names))
+	v.Errorf("there is no run %q%s", name, spelling.Suggest(name, names))
 }
 
 // figure reads the figure of a run.

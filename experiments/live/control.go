@@ -22,7 +22,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/lazy"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -331,7 +331,7 @@ func (f *Fabric) answer(r Request) (reply Reply) {
 	case "events":
 		for _, kind := range r.Kinds {
 			if !slices.Contains(EventKinds, kind) {
-				return Reply{Error: fmt.Sprintf("unknown kind of event %q%s", kind, yamlspec.Suggest(kind, EventKinds))}
+				return Reply{Error: fmt.Sprintf("unknown kind of event %q%s", kind, spelling.Suggest(kind, EventKinds))}
 			}
 		}
 		return Reply{}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/units"
@@ -81,7 +81,7 @@ func (f *Fabric) Fault(words []string) (span, ends vtime.Time, err error) {
 	case "host":
 		made, err = f.hostFault(own)
 	default:
-		return 0, 0, fmt.Errorf("unknown fault %q%s", words[0], yamlspec.Suggest(words[0], Faults))
+		return 0, 0, fmt.Errorf("unknown fault %q%s", words[0], spelling.Suggest(words[0], Faults))
 	}
 	if err != nil {
 		return 0, 0, err

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
@@ -55,7 +55,7 @@ func (f *Fabric) Node(name string) (*topologies.Node, error) {
 	if n := f.Plan.NodeByName(name); n != nil {
 		return n, nil
 	}
-	return nil, fmt.Errorf("no node %q%s", name, yamlspec.Suggest(name, f.Plan.Names()))
+	return nil, fmt.Errorf("no node %q%s", name, spelling.Suggest(name, f.Plan.Names()))
 }
 
 // Host returns the named host.

@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/traffic/collective"
 	"github.com/pausenet/pausenet/experiments/traffic/steps"
 	"github.com/pausenet/pausenet/experiments/traffic/workload"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -516,7 +517,7 @@ func (t *messageReader) host(v *yamlspec.Value) (topologies.NodeID, bool) {
 	id, known := t.nodes[v.Raw()]
 	switch {
 	case !known:
-		v.Errorf("no node %q in topology %s%s", v.Raw(), t.s.Topology.Name, yamlspec.Suggest(v.Raw(), t.names))
+		v.Errorf("no node %q in topology %s%s", v.Raw(), t.s.Topology.Name, spelling.Suggest(v.Raw(), t.names))
 	case t.s.Topology.Nodes[id].Kind != topologies.Host:
 		v.Errorf("%s is a switch: messages go between hosts", v.Raw())
 		known = false

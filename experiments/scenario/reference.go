@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -175,7 +176,7 @@ func (r *Reference) read(m *yamlspec.Mapping, q Quantity) {
 	if setting == nil || !slices.Contains(setting.of, q) {
 		name, _, _ := strings.Cut(v.Raw(), "/")
 		hint := ""
-		if near := yamlspec.Nearest(name, names); near != "" && near != name {
+		if near := spelling.Nearest(name, names); near != "" && near != name {
 			hint = fmt.Sprintf(": did you mean %q?", near)
 		}
 		v.Errorf("%q is not a reference for %s: write a number with its unit, one of %s, or a part such as %s/2%s",

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -426,7 +427,7 @@ func (d *decoder) find(v *yamlspec.Value) (found []topologies.NodeID, at []*yaml
 		}
 		id, ok := d.nodes[n.Text]
 		if !ok {
-			n.At.Errorf("no node %q in topology %s%s", n.Text, d.s.Topology.Name, yamlspec.Suggest(n.Text, d.names))
+			n.At.Errorf("no node %q in topology %s%s", n.Text, d.s.Topology.Name, spelling.Suggest(n.Text, d.names))
 			continue
 		}
 		found, at = append(found, id), append(at, n.At)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -69,7 +70,7 @@ func (d *decoder) checkTag(tag string, at *yamlspec.Value) bool {
 		}
 	}
 	if len(tags) > 0 && !slices.Contains(tags, tag) {
-		at.Errorf("no flow has the tag %q%s", tag, yamlspec.Suggest(tag, tags))
+		at.Errorf("no flow has the tag %q%s", tag, spelling.Suggest(tag, tags))
 		return false
 	}
 	return true
@@ -135,7 +136,7 @@ func FindPorts(plan *topologies.Plan, text string) ([]topologies.PortID, error) 
 	case err == nil && end != noPort:
 		return nil, fmt.Errorf("no link from %s to %q: that port is connected to %s", name, peer, plan.PeerNode(end).Name)
 	}
-	return nil, fmt.Errorf("no link from %s to %q%s", name, peer, yamlspec.Suggest(peer, neighbours))
+	return nil, fmt.Errorf("no link from %s to %q%s", name, peer, spelling.Suggest(peer, neighbours))
 }
 
 const noPort topologies.PortID = -1

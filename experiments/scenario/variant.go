@@ -10,7 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -86,7 +86,7 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	for i := range s.Variants {
 		variants = append(variants, s.Variants[i].Name)
 	}
-	if near := yamlspec.Nearest(name, variants); near != "" {
+	if near := spelling.Nearest(name, variants); near != "" {
 		return "", nil, fmt.Errorf("unknown congestion controller %q: did you mean %s's variant %q?", name, s.Name, near)
 	}
 	if variants != nil {

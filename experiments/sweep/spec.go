@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -202,7 +203,7 @@ func Load(nameOrPath string) (*Sweep, error) {
 	if data, err := scenario.BuiltinSweepSource(nameOrPath); err == nil {
 		return Parse(nameOrPath+".yaml", data)
 	} else if !scenario.LooksLikePath(nameOrPath) {
-		hint := yamlspec.Suggest(nameOrPath, append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...))
+		hint := spelling.Suggest(nameOrPath, append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...))
 		if hint == "" {
 			hint = ": pausenet list prints the names; write a file's name with .yaml"
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/vtime"
@@ -196,7 +197,7 @@ func CheckMetric(name string) error {
 	if measure.MetricByName(name) != nil {
 		return nil
 	}
-	hint := yamlspec.Suggest(name, measure.MetricNames())
+	hint := spelling.Suggest(name, measure.MetricNames())
 	switch base, tag, tagged := strings.Cut(name, ":"); {
 	case tagged && measure.MetricByName(base) != nil && tag == "":
 		hint = ": the tag after the colon is missing"

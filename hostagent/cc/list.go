@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // WriteTable writes all congestion controls, one per line, with the first sentence of their summaries.
@@ -90,7 +92,7 @@ func didYouMean(written string, names []string) string {
 	var found []near
 	for _, n := range names {
 		folded := foldName(n)
-		d := distance(written, folded)
+		d := spelling.Distance(written, folded)
 		switch {
 		case d <= max(1, min(len(written), len(folded))/3):
 		case len(written) >= 2 && (strings.Contains(folded, written) || strings.Contains(written, folded)):
@@ -108,25 +110,4 @@ func didYouMean(written string, names []string) string {
 		quoted = append(quoted, fmt.Sprintf("%q", f.name))
 	}
 	return "; did you mean " + strings.Join(quoted, " or ") + "?"
-}
-
-// distance returns the Levenshtein distance of a and b in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitute := diagonal
-			if a[i] != b[j] {
-				substitute++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/schema"
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -46,7 +47,7 @@ func (t *text) decode(v *yamlspec.Value, k *Key) {
 		v.Choice(t.field, t.choices...)
 	case !v.String(&read):
 	case t.many && !slices.Contains(t.choices, read):
-		v.Errorf("no %s %q%s", k.last(), read, yamlspec.Suggest(read, t.choices))
+		v.Errorf("no %s %q%s", k.last(), read, spelling.Suggest(read, t.choices))
 	case t.pattern != nil && !t.pattern.MatchString(read):
 		v.Errorf("%s %q: %s", k.last(), read, t.rule)
 	default:

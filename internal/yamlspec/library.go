@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // Library represents a set of built-in spec files: *.yaml in an embedded folder.
@@ -39,7 +41,7 @@ const editorLine = "# yaml-language-server:"
 func (l Library) Source(name string) ([]byte, error) {
 	data, err := l.Files.ReadFile(path.Join(l.Folder, name+".yaml"))
 	if err != nil {
-		hint := Suggest(name, l.Names())
+		hint := spelling.Suggest(name, l.Names())
 		hint = cmp.Or(hint, ": pausenet list prints the names; write a file's name with .yaml")
 		return nil, fmt.Errorf("no built-in %s %q%s", l.Kind, name, hint)
 	}

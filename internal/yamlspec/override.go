@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // SettingName replaces the file name in problems of Override: the command-line flag of the settings.
@@ -148,7 +150,7 @@ func (v *Value) choose(part *Value) []int {
 	i, err := strconv.Atoi(part.text)
 	switch {
 	case err != nil:
-		part.Errorf("no item %q in the list (%s)%s", part.text, v.where(), Suggest(part.text, names))
+		part.Errorf("no item %q in the list (%s)%s", part.text, v.where(), spelling.Suggest(part.text, names))
 	case i < 0 || i >= len(v.items):
 		part.Errorf("index out of range: the list (%s) has only %d items, choose from 0 to %d", v.where(), len(v.items),
 			len(v.items)-1)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -43,7 +44,7 @@ func (v *Value) Choice(into *string, options ...string) bool {
 	}
 	if !slices.Contains(options, s) {
 		hint := ""
-		if near := Nearest(s, options); near != "" {
+		if near := spelling.Nearest(s, options); near != "" {
 			hint = fmt.Sprintf(": did you mean %q?", near)
 		}
 		v.Errorf("%q is not one of %s%s", s, strings.Join(options, ", "), hint)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 type kind uint8
@@ -291,12 +293,12 @@ func (m *Mapping) suggest(key string, known []string) string {
 	if own := aliases[key]; slices.Contains(known, own) {
 		return fmt.Sprintf(": did you mean %q?", own)
 	}
-	if elsewhere := m.value.source.report.Elsewhere; elsewhere != nil && Nearest(key, known) == "" {
+	if elsewhere := m.value.source.report.Elsewhere; elsewhere != nil && spelling.Nearest(key, known) == "" {
 		if paths := elsewhere(key); len(paths) > 0 {
 			return fmt.Sprintf(": did you mean %q?", paths[0])
 		}
 	}
-	return Suggest(key, known)
+	return spelling.Suggest(key, known)
 }
 
 // aliases maps keys of other tools and of results files to keys of specs.

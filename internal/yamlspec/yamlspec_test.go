@@ -237,17 +237,6 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	keys := []string{"hosts", "host_rate", "priorities", "rate", "delay"}
-	for given, want := range map[string]string{
-		"hots": "hosts", "Hosts": "hosts", "dealy": "delay", "prio": "priorities", "hostrate": "host_rate", "zzz": "", "": "",
-	} {
-		if got := Nearest(given, keys); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", given, got, want)
-		}
-	}
-}
-
 func TestOverride(t *testing.T) {
 	const file = "name: a\ncount: 3\ninner: {x: 1}\nlist:\n  - {tag: f0, n: 1}\n  - {tag: f1, n: 2}\n  - {tag: f1, n: 3}\nword: w\nempty:\n"
 	for _, c := range []struct{ set, at, want, problem string }{

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -299,7 +300,7 @@ func (c *converter) endOf(v *yamlspec.Value) (e end) {
 		for _, n := range c.order {
 			all = append(all, n.name)
 		}
-		v.Errorf("no node %q%s", name, yamlspec.Suggest(name, all))
+		v.Errorf("no node %q%s", name, spelling.Suggest(name, all))
 	}
 	return e
 }

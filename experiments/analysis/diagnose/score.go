@@ -9,7 +9,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/resimulate"
 	"github.com/pausenet/pausenet/internal/lazy"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // Answer represents the fault of one incident, as somebody answers or as it is in truth.
@@ -38,7 +38,7 @@ func ReadAnswers(data []byte) (all []Answer, err error) {
 		case len(fields) < 2:
 			return nil, fmt.Errorf("line %d: expected an incident, a kind and a place, such as \"01, PFC storm, h6\"", i+1)
 		case !slices.Contains(names, fields[1]):
-			return nil, fmt.Errorf("line %d: unknown kind %q%s (expected %s)", i+1, fields[1], yamlspec.Suggest(fields[1], names),
+			return nil, fmt.Errorf("line %d: unknown kind %q%s (expected %s)", i+1, fields[1], spelling.Suggest(fields[1], names),
 				strings.Join(names, ", "))
 		case slices.ContainsFunc(all, func(a Answer) bool { return a.Incident == fields[0] }):
 			return nil, fmt.Errorf("line %d: a second answer for incident %s", i+1, fields[0])

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/traffic/collective"
 	"github.com/pausenet/pausenet/internal/lazy"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // programs names the programs of nccl-tests, by the collective that each measures.
@@ -246,6 +246,6 @@ func CheckKind(kind string) error {
 	if slices.Contains(collective.Kinds, kind) {
 		return nil
 	}
-	return fmt.Errorf("--collective %s%s: expected %s", kind, yamlspec.Suggest(kind, collective.Kinds),
+	return fmt.Errorf("--collective %s%s: expected %s", kind, spelling.Suggest(kind, collective.Kinds),
 		strings.Join(collective.Kinds, ", "))
 }

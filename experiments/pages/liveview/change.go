@@ -15,7 +15,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/lazy"
-	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // mostRequest limits a request in bytes, and mostOutput the returned output of the fabric's shell.
@@ -117,7 +117,7 @@ func (h *head) check(c *change, field, value string) error {
 		if slices.Contains(of, value) {
 			return nil
 		}
-		return fmt.Errorf("%s: no %q%s", field, value, yamlspec.Suggest(value, of))
+		return fmt.Errorf("%s: no %q%s", field, value, spelling.Suggest(value, of))
 	}
 	switch field {
 	case "a", "b", "from", "to", "host", "node":

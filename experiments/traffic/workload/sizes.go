@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -54,7 +55,7 @@ func BuiltinNames() []string {
 func BuiltinSizes(name string) (*Sizes, error) {
 	data, err := builtin.ReadFile("sizes/" + name + ".txt")
 	if err != nil {
-		return nil, fmt.Errorf("no built-in size distribution %q%s", name, yamlspec.Suggest(name, BuiltinNames()))
+		return nil, fmt.Errorf("no built-in size distribution %q%s", name, spelling.Suggest(name, BuiltinNames()))
 	}
 	report := new(yamlspec.Report)
 	s := ParseSizes(report, name, name+".txt", data)
