@@ -381,7 +381,7 @@ FUZZ = \
 	orchestrator/verbs:FuzzRequests \
 	switchagent:FuzzProcessor \
 	topologies/clab:FuzzConvert \
-	topologies:FuzzHPCC \
+	topologies/spec:FuzzHPCC \
 	topologies:FuzzParse \
 	units:FuzzParse
 

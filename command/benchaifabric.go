@@ -13,7 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 type aiFabricFlags struct {
@@ -74,7 +74,7 @@ bound, "acceptable" (where the draft has a second value), "beyond", or
 	completeBy(c, "topology", func(
 		*cobra.Command, []string, string,
 	) ([]string, cobra.ShellCompDirective) {
-		return topologies.BuiltinNames(), cobra.ShellCompDirectiveDefault
+		return spec.BuiltinNames(), cobra.ShellCompDirectiveDefault
 	})
 	completeFolder(c, "out")
 	completeNothing(c, "seed", "seeds")

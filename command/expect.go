@@ -16,7 +16,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/shutdown"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -133,7 +133,7 @@ func (f *expectFlags) question(name string) (*expect.Question, error) {
 			return nil, badInput(fmt.Errorf("%s is a topology: --set applies only to scenarios", name))
 		}
 		of := name
-		if _, err := topologies.BuiltinSource(name); err != nil {
+		if _, err := spec.BuiltinSource(name); err != nil {
 			if files.IsStream(name) {
 				return nil, badInput(errors.New("a topology on standard input: write it to a file, or give a scenario"))
 			}

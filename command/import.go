@@ -14,8 +14,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/scenario/sonic"
 	"github.com/pausenet/pausenet/internal/files"
-	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/topologies/clab"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 func newImportCommand() *cobra.Command {
@@ -298,7 +298,7 @@ equivalent, and says what to do instead.
 			}
 			t, err := clab.Convert(args[0], data)
 			if err == nil {
-				_, err = topologies.Parse(args[0], []byte(t.Text))
+				_, err = spec.Parse(args[0], []byte(t.Text))
 				err = t.Located(err)
 			}
 			if err != nil {

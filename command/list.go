@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/spf13/cobra"
 )
 
@@ -145,8 +145,8 @@ func builtins() (*listing, error) {
 		}
 		l.Sweeps = append(l.Sweeps, listedSweep{name, s.Description, s.Scenarios})
 	}
-	for _, name := range topologies.BuiltinNames() {
-		p, err := topologies.Builtin(name)
+	for _, name := range spec.BuiltinNames() {
+		p, err := spec.Builtin(name)
 		if err != nil {
 			return nil, err
 		}

@@ -34,6 +34,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 type runFlags struct {
@@ -417,7 +418,7 @@ func notScenario(name, results string, err error) error {
 		return fmt.Errorf("%s is a topology, but run needs a scenario (name it in one with \"topology: %s\", or bring it "+
 			"up live with \"pausenet up %s\")", name, topology, name)
 	}
-	_, noTopology := topologies.BuiltinSource(name)
+	_, noTopology := spec.BuiltinSource(name)
 	_, noSweep := scenario.BuiltinSweepSource(name)
 	_, noController := cc.Lookup(name)
 	switch folder := filepath.Join(results, name); {
@@ -437,7 +438,7 @@ func notScenario(name, results string, err error) error {
 		return err
 	}
 	if _, data, unread := scenario.ReadSpec(name); unread == nil && !isScenario(data) {
-		if plan, parsed := topologies.Parse(name, data); parsed == nil {
+		if plan, parsed := spec.Parse(name, data); parsed == nil {
 			return topologyError(plan.Name)
 		}
 	}

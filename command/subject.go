@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/topologies/clab"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +37,7 @@ func read(nameOrPath string) (*source, error) {
 	if data, err := scenario.BuiltinSource(nameOrPath); err == nil {
 		return &source{filename: nameOrPath + ".yaml", data: data, scenario: true}, nil
 	}
-	if data, err := topologies.BuiltinSource(nameOrPath); err == nil {
+	if data, err := spec.BuiltinSource(nameOrPath); err == nil {
 		return &source{filename: nameOrPath + ".yaml", data: data}, nil
 	}
 	if data, err := scenario.BuiltinSweepSource(nameOrPath); err == nil {
@@ -81,7 +82,7 @@ func (from *source) parse(sets []string, controllers ...string) (*subject, error
 	case len(sets) > 0:
 		err = fmt.Errorf("%s is a topology: --set applies only to scenarios", from.filename)
 	default:
-		if s.topology, err = topologies.Parse(from.filename, from.data); from.imported != nil {
+		if s.topology, err = spec.Parse(from.filename, from.data); from.imported != nil {
 			err = from.imported.Located(err)
 		}
 	}
@@ -103,7 +104,7 @@ func isScenario(data []byte) bool {
 
 // builtinNames returns the names of all built-ins.
 func builtinNames() []string {
-	return slices.Concat(scenario.BuiltinNames(), scenario.BuiltinSweepNames(), topologies.BuiltinNames())
+	return slices.Concat(scenario.BuiltinNames(), scenario.BuiltinSweepNames(), spec.BuiltinNames())
 }
 
 // completeSubjects completes built-ins and files.

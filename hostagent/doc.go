@@ -29,6 +29,6 @@
 //   - Lost packets: gobackn.go; selective repeat's sender in selective.go, its receiver in placement.go.
 //   - Grants: grants.go (a flow that sends only granted bytes), granter.go (the receivers, which grant in turns).
 //   - Queue pairs of programs: connection.go (the packets' transport). Their messages are in package qp.
-//   - Controllers with impossible rates or windows: controlerror.go.
+//   - Controllers with impossible rates or windows: controlerror.go. A NIC that is slow to receive: slowreceiver.go.
 //   - Reasons for packets' departure times: flowrecorder.go.
 package hostagent

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/keys"
-	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -34,7 +34,7 @@ type Effect struct {
 	Probability float64    // for FaultLoss, FaultCorrupt and FaultBER
 	Delay       vtime.Time
 	Rate        units.Rate
-	Receiver    Receiver
+	Receiver    hostagent.SlowReceiver
 	Priorities  uint8      // for FaultPause
 	Interval    vtime.Time // between PAUSE frames; 0: half of the longest pause
 }
@@ -152,36 +152,8 @@ func (e *Effect) Shown() (rows keys.Table) {
 	return rows
 }
 
-// Receiver describes a NIC that accepts frames below line rate, as behind a slow bus. It buffers the other frames, and
-// pauses its switch or grants fewer credits before the buffer is full. A healthy NIC accepts every frame as it arrives.
-type Receiver struct {
-	Rate      units.Rate // of frames without FCS
-	Buffer    units.Bytes
-	XOFF, XON units.Bytes // thresholds of the buffer, as for a switch; negative before Complete: the default
-}
-
-// NewReceiver returns a receiver with defaults, to be resolved by Complete, and without a rate.
-func NewReceiver() Receiver { return Receiver{Buffer: 512 * units.KB, XOFF: -1, XON: -1} }
-
-// Complete resolves the thresholds that are unset from the buffer.
-func (r *Receiver) Complete() {
-	if r.XOFF < 0 {
-		r.XOFF = r.Buffer / 2
-	}
-	if r.XON < 0 {
-		r.XON = r.XOFF / 2
-	}
-}
-
-// Validate returns all errors of r, as joined FieldErrors of a fault; nil: r is valid.
-func (r *Receiver) Validate() error {
+// CheckReceiver returns all errors of a slow receiver, as joined FieldErrors of a fault; nil: it is valid.
+func CheckReceiver(r *hostagent.SlowReceiver) error {
 	e := Effect{Kind: FaultReceiver, Receiver: *r}
-	err := e.Shown().Check()
-	if r.XOFF > r.Buffer {
-		err = errors.Join(err, schema.Errorf("receiver.xoff", "%v is above receiver.buffer %v", r.XOFF, r.Buffer))
-	}
-	if r.XON >= r.XOFF {
-		err = errors.Join(err, schema.Errorf("receiver.xon", "%v must be below receiver.xoff %v", r.XON, r.XOFF))
-	}
-	return err
+	return errors.Join(e.Shown().Check(), r.Validate())
 }

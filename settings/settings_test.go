@@ -89,21 +89,21 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s is of no kind of fault", s.Name)
 		}
 	}
-	slow := settings.NewReceiver()
+	slow := hostagent.NewSlowReceiver()
 	slow.Rate = units.Gbps
-	if slow.Complete(); slow != (settings.Receiver{
+	if slow.Complete(); slow != (hostagent.SlowReceiver{
 		Rate: units.Gbps, Buffer: 512 * units.KB, XOFF: 256 * units.KB,
 		XON: 128 * units.KB,
-	}) || slow.Validate() != nil {
-		t.Errorf("%+v: %v", slow, slow.Validate())
+	}) || settings.CheckReceiver(&slow) != nil {
+		t.Errorf("%+v: %v", slow, settings.CheckReceiver(&slow))
 	}
-	for want, bad := range map[string]settings.Receiver{
+	for want, bad := range map[string]hostagent.SlowReceiver{
 		"receiver.rate 0bps is outside 1Mbps..10Tbps":    {Buffer: 3, XOFF: 2, XON: 1},
 		"receiver.buffer 2GB is outside 1B..1GB":         {Rate: units.Gbps, Buffer: 2 * units.GB, XOFF: 2, XON: 1},
 		"receiver.xoff 4B is above receiver.buffer 3B":   {Rate: units.Gbps, Buffer: 3, XOFF: 4, XON: 1},
 		"receiver.xon 2B must be below receiver.xoff 2B": {Rate: units.Gbps, Buffer: 3, XOFF: 2, XON: 2},
 	} {
-		if err := bad.Validate(); err == nil || err.Error() != want {
+		if err := settings.CheckReceiver(&bad); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/keys"
@@ -242,6 +243,24 @@ func DecodeSwitch(v *yamlspec.Value, data uint8) (switchagent.Settings, topologi
 		s.PFC.XON = max(0, s.PFC.XOFF-s.PFC.XOFFToXON)
 	}
 	return s, b
+}
+
+// CheckLive returns an error if settings of a switch differ in a key that stays as it is while the fabric works
+// (keys.Key.Live), or if the new ones, s and b, are wrong.
+func CheckLive(own, s *switchagent.Settings, ownBalancing, b *topologies.Balancing) error {
+	rows := Switch(own, ownBalancing)
+	for _, row := range rows.Differ(Switch(s, b)) {
+		if !row.Live {
+			why := ""
+			if row.Name == "pfc.priorities" || row.Name == "cbfc.priorities" {
+				why = ", as buffers and headroom are made for it and programs have chosen by it"
+			}
+			return fmt.Errorf("%s stays as it is while a fabric works%s: bring it up with --set switch.%[1]s=. What can "+
+				"be changed: %[3]s",
+				row.Name, why, strings.Join(rows.Live(), ", "))
+		}
+	}
+	return CheckSwitch(s, b)
 }
 
 // CheckSwitch returns all errors of switches' settings, as joined FieldErrors; nil: they are valid.

@@ -1,27 +1,8 @@
 package topologies
 
-import (
-	"embed"
+import "embed"
 
-	"github.com/pausenet/pausenet/internal/yamlspec"
-)
-
+// Builtin holds the files of the built-in topologies, builtin/NAME.yaml. Package spec reads them.
+//
 //go:embed builtin/*.yaml
-var builtin embed.FS
-
-var library = yamlspec.Library{Files: builtin, Folder: "builtin", Kind: "topology"}
-
-// BuiltinNames returns the names of the built-in topologies, sorted.
-func BuiltinNames() []string { return library.Names() }
-
-// BuiltinSource returns the file of a built-in topology.
-func BuiltinSource(name string) ([]byte, error) { return library.Source(name) }
-
-// Builtin resolves a built-in topology.
-func Builtin(name string) (*Plan, error) {
-	data, err := BuiltinSource(name)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(name+".yaml", data)
-}
+var Builtin embed.FS

@@ -1,4 +1,4 @@
-package topologies
+package topologies_test
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestCycle checks random fabrics with random links down: a cycle of queues is found if there is one, and a shortest
@@ -37,7 +40,7 @@ func TestCycle(t *testing.T) {
 				fmt.Fprintf(&b, "  - {from: s%d, to: s%d}\n", x, y)
 			}
 		}
-		plan, err := Parse("x.yaml", []byte(b.String()))
+		plan, err := spec.Parse("x.yaml", []byte(b.String()))
 		if err != nil {
 			t.Skip(err) // two switches are linked twice without saying so
 		}
@@ -45,7 +48,7 @@ func TestCycle(t *testing.T) {
 		for _, l := range rapid.SliceOfN(rapid.IntRange(0, len(plan.Links)-1), 0, 3).Draw(t, "down") {
 			down[l] = !ring
 		}
-		routes := plan.RoutesOver(func(p PortID) bool { return !down[plan.Ports[p].Link] })
+		routes := plan.RoutesOver(func(p topologies.PortID) bool { return !down[plan.Ports[p].Link] })
 		var trips [][2]int
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, switches*switches-1), 1, 20).Draw(t, "trips") {
 			trips = append(trips, [2]int{n / switches, n % switches})
@@ -64,14 +67,14 @@ func TestCycle(t *testing.T) {
 		for i := range steps {
 			steps[i] = slices.Repeat([]int{far}, n)
 		}
-		var follow func(to int, by PortID)
-		follow = func(to int, by PortID) {
+		var follow func(to int, by topologies.PortID)
+		follow = func(to int, by topologies.PortID) {
 			at := plan.PeerNode(by)
-			if at.Kind == Host {
+			if at.Kind == topologies.Host {
 				return
 			}
 			for _, next := range routes.Next(at.Index, to) {
-				if plan.Nodes[plan.Ports[by].Node].Kind == Switch && plan.PeerNode(next).Kind == Switch {
+				if plan.Nodes[plan.Ports[by].Node].Kind == topologies.Switch && plan.PeerNode(next).Kind == topologies.Switch {
 					steps[by][next] = 1
 				}
 				follow(to, next)
@@ -116,21 +119,23 @@ func TestCycle(t *testing.T) {
 
 // TestCyclePaths checks that paths other than the shortest can close a cycle, too.
 func TestCyclePaths(t *testing.T) {
-	plan, err := Parse("x.yaml", []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}"))
+	plan, err := spec.Parse("x.yaml", []byte("leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 2}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := func(a, b string) PortID { return plan.PortBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0] }
+	port := func(a, b string) topologies.PortID {
+		return plan.PortBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]
+	}
 	d := plan.DependenciesOf(plan.Routes(), [][2]int{{0, 2}, {2, 0}})
 	if c := d.Cycle(); c != nil {
 		t.Errorf("straight ways have a cycle: %v", c)
 	}
-	d.AddPath([]PortID{port("leaf0", "spine0"), port("spine0", "leaf1"), port("leaf1", "spine1"), port("spine1", "leaf0")})
+	d.AddPath([]topologies.PortID{port("leaf0", "spine0"), port("spine0", "leaf1"), port("leaf1", "spine1"), port("spine1", "leaf0")})
 	if c := d.Cycle(); c != nil {
 		t.Errorf("a bounce has a cycle of itself: %v", c)
 	}
-	d.AddPath([]PortID{port("spine1", "leaf0"), port("leaf0", "spine0")})
-	want := []PortID{port("leaf0", "spine0"), port("spine0", "leaf1"), port("leaf1", "spine1"), port("spine1", "leaf0")}
+	d.AddPath([]topologies.PortID{port("spine1", "leaf0"), port("leaf0", "spine0")})
+	want := []topologies.PortID{port("leaf0", "spine0"), port("spine0", "leaf1"), port("leaf1", "spine1"), port("spine1", "leaf0")}
 	least := slices.Index(want, slices.Min(want))
 	if c := d.Cycle(); !slices.Equal(c, slices.Concat(want[least:], want[:least])) {
 		t.Errorf("cycle %v, want %v", c, want)

@@ -6,13 +6,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // TestLongestRTT compares LongestRTT with the greatest BaseRTT of all pairs of interfaces.
 func TestLongestRTT(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, err := topologies.Parse("x.yaml", []byte(fabrics().Draw(t, "spec")))
+		p, err := spec.Parse("x.yaml", []byte(fabrics().Draw(t, "spec")))
 		if err != nil {
 			t.Skip(err)
 		}
@@ -53,7 +54,7 @@ func TestOversubscription(t *testing.T) {
 		"3:1, and 2:1 above": {"nodes:\n  - {name: h0..h5, kind: host}\n  - {name: s0..s3, kind: switch}\nlinks:\n" +
 			"  - {from: h0..h2, to: s0}\n  - {from: h3..h5, to: s1}\n  - {from: s0..s1, to: s2}\n  - {from: s2, to: s3}\n", 6},
 	} {
-		p, err := topologies.Parse("x.yaml", []byte(c.spec))
+		p, err := spec.Parse("x.yaml", []byte(c.spec))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -67,7 +68,7 @@ func TestOversubscription(t *testing.T) {
 // TestLongestRTTOfTwoPorts checks a host with two links to a switch, which sends nothing to itself. By hand: 2 x (10 +
 // 1) us for the cables, and frames of 1000 and 100 bytes, with 24 of line beside, over two links of 1 Gb/s.
 func TestLongestRTTOfTwoPorts(t *testing.T) {
-	p, err := topologies.Parse("x.yaml", []byte("rate: 1Gbps\nnodes:\n  - {name: h0..h1, kind: host}\n  - {name: s0, kind: switch}\nlinks:\n"+
+	p, err := spec.Parse("x.yaml", []byte("rate: 1Gbps\nnodes:\n  - {name: h0..h1, kind: host}\n  - {name: s0, kind: switch}\nlinks:\n"+
 		"  - {from: h0, to: s0, count: 2, delay: 10us}\n  - {from: h1, to: s0, delay: 1us}\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/topologies/draw"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // fabrics generates specs of connected fabrics: a tree of switches with extra links, hosts anywhere, some of them by
@@ -62,14 +63,14 @@ func fabrics() *rapid.Generator[string] {
 
 func TestPlanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		spec := fabrics().Draw(t, "spec")
-		p, err := topologies.Parse("x.yaml", []byte(spec))
+		text := fabrics().Draw(t, "spec")
+		p, err := spec.Parse("x.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkPorts(t, p)
 		checkRoutes(t, p)
-		again, err := topologies.Parse("x.yaml", []byte(spec))
+		again, err := spec.Parse("x.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,8 +252,8 @@ func checkPath(t *rapid.T, p *topologies.Plan, distance [][]int, a, b topologies
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range topologies.BuiltinNames() {
-		data, err := topologies.BuiltinSource(name)
+	for _, name := range spec.BuiltinNames() {
+		data, err := spec.BuiltinSource(name)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -264,7 +265,7 @@ func FuzzParse(f *testing.F) {
 		if len(data) > 1<<12 {
 			return
 		}
-		p, err := topologies.Parse("fuzz.yaml", data)
+		p, err := spec.Parse("fuzz.yaml", data)
 		if (err == nil) == (p == nil) {
 			t.Fatalf("plan %v, error %v", p, err)
 		}

@@ -1,4 +1,4 @@
-package topologies
+package topologies_test
 
 import (
 	"fmt"
@@ -6,13 +6,16 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestRoutesOver checks that without some links every switch has exactly the ports to a host that lie on a shortest
 // path of the rest, by Floyd and Warshall.
 func TestRoutesOver(t *testing.T) {
-	var plans []*Plan
-	for _, spec := range []string{
+	var plans []*topologies.Plan
+	for _, text := range []string{
 		"leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2}\n" +
 			"links: [{from: leaf0, to: leaf1}, {from: spine0, to: spine1, count: 2}, {from: h0, to: leaf1}, " +
 			"{from: h5, to: leaf0, count: 2}]",
@@ -21,7 +24,7 @@ func TestRoutesOver(t *testing.T) {
 			"links: [{from: h3, to: leaf4}, {from: spine0, to: spine1}]",
 		"fattree: {k: 4}",
 	} {
-		plan, err := Parse("x.yaml", []byte(spec))
+		plan, err := spec.Parse("x.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +48,7 @@ func TestRoutesOver(t *testing.T) {
 			}
 		}
 		for k := range plan.Nodes {
-			if plan.Nodes[k].Kind == Host {
+			if plan.Nodes[k].Kind == topologies.Host {
 				continue // hosts forward nothing
 			}
 			for i := range plan.Nodes {
@@ -54,18 +57,18 @@ func TestRoutesOver(t *testing.T) {
 				}
 			}
 		}
-		r := plan.RoutesOver(func(p PortID) bool { return !down[plan.Ports[p].Link] })
+		r := plan.RoutesOver(func(p topologies.PortID) bool { return !down[plan.Ports[p].Link] })
 		for s, sw := range plan.Switch {
 			for to, own := range plan.Interfaces {
 				host := plan.Ports[own].Node
-				var want []PortID
+				var want []topologies.PortID
 				// A host's own link counts at its switch alone: the others send there whether it is up or not.
 				leaf := plan.PeerNode(own).ID
 				for _, p := range plan.Nodes[sw].Ports {
 					peer := plan.PeerNode(p)
 					switch {
 					case down[plan.Ports[p].Link]:
-					case sw == leaf && plan.Ports[p].Peer == own, sw != leaf && peer.Kind == Switch && distance[sw][leaf] < far &&
+					case sw == leaf && plan.Ports[p].Peer == own, sw != leaf && peer.Kind == topologies.Switch && distance[sw][leaf] < far &&
 						distance[peer.ID][leaf] == distance[sw][leaf]-1:
 						want = append(want, p)
 					}

@@ -20,6 +20,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // Draft names the document that defines the tests.
@@ -121,9 +122,9 @@ func (t *test) read(c *testCase, o *Options) (*scenario.Scenario, error) {
 
 // topologyOf returns the number of hosts of a topology, and an absolute name of it for scenarios in any folder.
 func topologyOf(name string) (hosts int, path string, err error) {
-	read := topologies.Builtin
+	read := spec.Builtin
 	if scenario.LooksLikePath(name) {
-		read = topologies.Load
+		read = spec.Load
 		if name, err = filepath.Abs(name); err != nil {
 			return 0, "", err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // barePasses counts the bare passes measured before and after each run.
@@ -21,7 +22,7 @@ func (b *benchmark) measureKernel(ctx context.Context, rounds int) (*Kernel, err
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
-	plan, err := topologies.Parse(b.name, []byte(b.topology))
+	plan, err := spec.Parse(b.name, []byte(b.topology))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func measureBringUp(ctx context.Context, r *Result, o Options) error {
 		"leafspine: {spines: 8, leaves: 10, hosts_per_leaf: 24}",
 		leafSpine1024,
 	} {
-		plan, err := topologies.Parse("bench", []byte(topologyOf(fabric)))
+		plan, err := spec.Parse("bench", []byte(topologyOf(fabric)))
 		if err != nil {
 			return err
 		}

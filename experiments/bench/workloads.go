@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -113,7 +114,7 @@ type cost struct {
 // run runs the workload on a plane, with so many processors.
 func (b *benchmark) run(ctx context.Context, plane string, processors int) (c cost, err error) {
 	began := machine.ProcessorTime()
-	plan, err := topologies.Parse(b.name, []byte(b.topology))
+	plan, err := spec.Parse(b.name, []byte(b.topology))
 	if err != nil {
 		return c, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // Kinds lists the kinds of files that have a schema.
@@ -37,7 +38,7 @@ func Of(kind string) ([]byte, error) {
 	schema["title"] = "pausenet " + kind
 	definitions := keys.JSONSchemaKinds()
 	if kind == "scenario" || kind == "topology" {
-		definitions["topology"] = topologies.Keys().JSONSchema()
+		definitions["topology"] = spec.Keys().JSONSchema()
 	}
 	if kind == "scenario" || kind == "sweep" {
 		sw, balancing, host := switchagent.Default(), topologies.DefaultBalancing(), settings.DefaultHost()

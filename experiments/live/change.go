@@ -58,7 +58,12 @@ func (f *Fabric) Set(setting string) (warnings []string, err error) {
 			return nil, err
 		}
 		own, balancing := again.Switches()[n.Index], &again.Scenario.Topology.Balancing
-		if err := f.Do(func(e *engine.Engine) error { return e.SetSwitch(n.Index, own, balancing) }); err != nil {
+		if err := f.Do(func(e *engine.Engine) error {
+			if err := settings.CheckLive(e.Settings(n.Index), own, &f.Plan.Balancing, balancing); err != nil {
+				return err
+			}
+			return e.SetSwitch(n.Index, own)
+		}); err != nil {
 			return nil, err
 		}
 		f.sets[n.Name] = sets

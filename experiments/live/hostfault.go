@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -103,7 +104,7 @@ func (f *Fabric) nics(name string) ([]topologies.PortID, error) {
 // receive parses receive=RATE [buffer=SIZE] [xoff=SIZE] [xon=SIZE], with the defaults of scenarios.
 func receive(words []string) (effect settings.Effect, err error) {
 	effect = settings.NewEffect(settings.FaultReceiver)
-	effect.Receiver = settings.NewReceiver()
+	effect.Receiver = hostagent.NewSlowReceiver()
 	table := settings.Fault(&effect)
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
@@ -116,7 +117,7 @@ func receive(words []string) (effect settings.Effect, err error) {
 		}
 	}
 	effect.Receiver.Complete()
-	if err := effect.Receiver.Validate(); err != nil {
+	if err := settings.CheckReceiver(&effect.Receiver); err != nil {
 		return effect, fmt.Errorf("%s: %w", strings.Join(words, " "), err)
 	}
 	return effect, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pausenet/pausenet/orchestrator/wallclock"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestSlowdownWarning checks that a slow-down that the machine cannot follow, or that outlasts TCP's timeout, gets a
@@ -16,8 +16,8 @@ import (
 func TestSlowdownWarning(t *testing.T) {
 	t.Parallel()
 	const pass = 500 * time.Nanosecond
-	for _, name := range topologies.BuiltinNames() {
-		plan, err := topologies.Builtin(name)
+	for _, name := range spec.BuiltinNames() {
+		plan, err := spec.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +25,7 @@ func TestSlowdownWarning(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	plan, err := topologies.Builtin("small")
+	plan, err := spec.Builtin("small")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // twoWays returns two hosts connected by two spines, of which the first is 4 us further from each leaf.
 func twoWays(t *testing.T, fabric, last string) (plan *topologies.Plan, ways, back [2][]topologies.PortID) {
 	t.Helper()
-	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1, "+
+	plan, err := spec.Parse("t.yaml", []byte("delay: 1us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1, "+
 		"host_rate: 100Gbps, fabric_rate: "+fabric+"}\n"+
 		"change_links:\n  - {from: leaf0..leaf1, to: spine0, delay: 5us}\n  - {from: h1, to: leaf1, rate: "+last+"}\n"))
 	if err != nil {

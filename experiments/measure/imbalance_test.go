@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // imbalanced returns a fabric's links with the given bytes, by the name of the port.
@@ -22,7 +23,7 @@ func imbalanced(plan *topologies.Plan, bytes map[string]int64) []Link {
 
 // The expected values are worked out by hand from the definitions.
 func TestImbalance(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 4, hosts_per_leaf: 1}"))
+	plan, err := spec.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 4, hosts_per_leaf: 1}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestImbalance(t *testing.T) {
 // TestImbalanceOfTwo checks two spines, one with half of the other's rate, whose fair part is half of the other's
 // bytes. The worst group has at least half of the mean group's bytes: with 8000 in two groups, 2000.
 func TestImbalanceOfTwo(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 1, rate: 100Gbps}\n"+
+	plan, err := spec.Parse("t.yaml", []byte("leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 1, rate: 100Gbps}\n"+
 		"change_links:\n  - {from: leaf0..leaf1, to: spine1, rate: 50Gbps}\n"))
 	if err != nil {
 		t.Fatal(err)

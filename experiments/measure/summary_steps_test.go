@@ -6,6 +6,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/traffic/steps"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -64,7 +65,7 @@ func TestSummariseCollectives(t *testing.T) {
 // A message that waits until another has left may start with that message's last packet. Two messages share their
 // receiver's link, also where packets may be moved.
 func TestStepsLimit(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte("delay: 1us\nrate: 100Gbps\nstar: {hosts: 3}\n"+
+	plan, err := spec.Parse("t.yaml", []byte("delay: 1us\nrate: 100Gbps\nstar: {hosts: 3}\n"+
 		"change_links: [{from: h2, to: s0, delay: 50us}]\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -28,7 +28,7 @@ var rateKeys = map[string][]string{
 func incastOn(t *testing.T, topology string, gigabits int, delay vtime.Time) *scenario.Scenario {
 	t.Helper()
 	rate := units.Rate(gigabits) * units.Gbps
-	plan, err := topologies.Builtin(topology)
+	plan, err := spec.Builtin(topology)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestDefaultsAtAnyRate(t *testing.T) {
 	testenv.WholeScenario(t)
 	between := []string{"star", "small", "tcd-fat"}
 	delays := []vtime.Time{100 * vtime.Nanosecond, vtime.Microsecond, 5 * vtime.Microsecond, 20 * vtime.Microsecond}
-	for _, topology := range topologies.BuiltinNames() {
+	for _, topology := range spec.BuiltinNames() {
 		rates, delays := []int{10, 25, 40, 100, 200, 400, 800}, delays
 		if !slices.Contains(between, topology) {
 			rates, delays = []int{10, 800}, []vtime.Time{delays[0], delays[3]}

@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -132,7 +133,7 @@ func part(sizes *workload.Sizes, size float64) float64 {
 // pods use all of them.
 func TestFatTreePaths(t *testing.T) {
 	for name, cores := range map[string]int{"hpcc-fat": 16, "tcd-fat": 25} {
-		plan, err := topologies.Builtin(name)
+		plan, err := spec.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
 		}

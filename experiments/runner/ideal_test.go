@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -34,7 +34,7 @@ func TestIdealFCT(t *testing.T) {
 	} {
 		for _, framing := range []string{"ethernet", "ns3"} {
 			for _, mtu := range []int64{256, 1000, 4096, 9056} {
-				plan, err := topologies.Parse("t.yaml", fmt.Appendf(nil, "framing: %s\nmtu: %d\ndelay: %v\n%s", framing, mtu, delay,
+				plan, err := spec.Parse("t.yaml", fmt.Appendf(nil, "framing: %s\nmtu: %d\ndelay: %v\n%s", framing, mtu, delay,
 					c.shape))
 				if err != nil {
 					t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -27,7 +28,7 @@ const us = vtime.Microsecond
 // at s1.
 func chainPlan(t *testing.T) (plan *topologies.Plan, port func(from, to string) topologies.PortID) {
 	t.Helper()
-	plan, err := topologies.Parse("chain", []byte(`
+	plan, err := spec.Parse("chain", []byte(`
 delay: 1us
 nodes: [{name: s0..s2, kind: switch}, {name: [a, b, c, d], kind: host}]
 links: [{from: a, to: s0}, {from: b, to: s1}, {from: [c, d], to: s2}, {from: s0, to: s1}, {from: s1, to: s2}]
@@ -118,7 +119,7 @@ func TestSpread(t *testing.T) {
 
 // TestSpreadRing checks that a chain ends before it would repeat a switch, if switches wait for each other in a ring.
 func TestSpreadRing(t *testing.T) {
-	plan, err := topologies.Parse("ring", []byte(`
+	plan, err := spec.Parse("ring", []byte(`
 nodes: [{name: s0..s2, kind: switch}, {name: [a, b], kind: host}]
 links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s1, to: s2}]
 `))
@@ -146,7 +147,7 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s
 // from above do not leave upwards again, so a hold above the leaf does not cause another one above it. After a change
 // of routes it may.
 func TestSpreadGoesWherePacketsGo(t *testing.T) {
-	plan, err := topologies.Parse("leafspine", []byte("leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 1}"))
+	plan, err := spec.Parse("leafspine", []byte("leafspine: {spines: 2, leaves: 3, hosts_per_leaf: 1}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestSpreadGoesWherePacketsGo(t *testing.T) {
 // TestSpreadEndsAtHosts checks that PAUSE does not spread through a host with several ports that is paused at one, and
 // sends PAUSE by another because it is slow or malfunctions.
 func TestSpreadEndsAtHosts(t *testing.T) {
-	plan, err := topologies.Parse("planes", []byte("planes: {planes: 2, leaves: 2, spines: 2, hosts_per_leaf: 2}"))
+	plan, err := spec.Parse("planes", []byte("planes: {planes: 2, leaves: 2, spines: 2, hosts_per_leaf: 2}"))
 	if err != nil {
 		t.Fatal(err)
 	}

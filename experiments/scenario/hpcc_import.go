@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/traffic/workload"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -100,7 +100,7 @@ func (h HPCCImport) Scenario(folder string) (string, error) {
 	}
 	name := strings.TrimSuffix(filepath.Base(h.Topology), filepath.Ext(h.Topology))
 	// Read the topology as the scenario will, to report mistakes now.
-	plan, err := topologies.Parse("import.yaml", fmt.Appendf(nil, "name: %q\nhpcc: %q\n", name, h.Topology))
+	plan, err := spec.Parse("import.yaml", fmt.Appendf(nil, "name: %q\nhpcc: %q\n", name, h.Topology))
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -246,9 +247,9 @@ func ReachTopology(root *yamlspec.Value, dir, path string) *yamlspec.Value {
 
 // readTopology returns the contents of a scenario's topology, a built-in's name or a file relative to dir, and its
 // default name.
-func readTopology(v *yamlspec.Value, dir string) (spec *yamlspec.Value, name string) {
+func readTopology(v *yamlspec.Value, dir string) (contents *yamlspec.Value, name string) {
 	ref := v.Raw()
-	if data, err := topologies.BuiltinSource(ref); err == nil {
+	if data, err := spec.BuiltinSource(ref); err == nil {
 		return v.Report().Parse(ref+".yaml", data), ref
 	} else if !LooksLikePath(ref) && !v.Report().Sources.IsFile(filepath.Join(dir, ref), IsFile) {
 		v.Errorf("%v", err)
@@ -364,18 +365,17 @@ func (d *decoder) routing(v *yamlspec.Value) {
 }
 
 func (d *decoder) topology(v *yamlspec.Value) {
-	name := d.s.Name
-	spec := v
+	contents, name := v, d.s.Name
 	switch {
 	case v == nil:
 		return
 	case v.IsScalar():
-		spec, name = readTopology(v, d.dir)
+		contents, name = readTopology(v, d.dir)
 	case !v.IsMapping():
 		v.Errorf("topology must be a built-in's name, a file's path, or a mapping as in a topology file")
 		return
 	}
-	plan := topologies.Decode(spec, name)
+	plan := spec.Decode(contents, name)
 	if plan == nil {
 		return
 	}

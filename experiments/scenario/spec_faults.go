@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/settings"
@@ -171,14 +172,14 @@ func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, of
 
 // slowReceiver reads the settings of a slow receiver.
 func (d *decoder) slowReceiver(v *yamlspec.Value, f *Fault) {
-	f.Receiver = settings.NewReceiver()
+	f.Receiver = hostagent.NewSlowReceiver()
 	before := v.Report().Count()
 	settings.Fault(&f.Effect).Within(string(settings.FaultReceiver)).Decode(v)
 	if v.IsMapping() && !v.Has("rate") {
 		v.Errorf("missing key %q", "rate")
 	}
 	if f.Receiver.Complete(); v.Report().Count() == before {
-		d.locateIn(v, string(settings.FaultReceiver), f.Receiver.Validate())
+		d.locateIn(v, string(settings.FaultReceiver), settings.CheckReceiver(&f.Receiver))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/internal/lab"
-	"github.com/pausenet/pausenet/orchestrator/engine"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -48,7 +48,7 @@ func TestParseFaults(t *testing.T) {
 		f[4].Delay != 7*vtime.Microsecond || f[5].Rate != 10*units.Gbps {
 		t.Errorf("faults of links: %+v", f[1:6])
 	}
-	if r := (engine.Receiver{
+	if r := (hostagent.SlowReceiver{
 		Rate: 5 * units.Gbps, Buffer: 100 * units.KB, XOFF: 50 * units.KB,
 		XON: 25 * units.KB,
 	}); f[6].Receiver != r || len(f[6].NICs) != 2 {

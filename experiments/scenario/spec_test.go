@@ -16,6 +16,7 @@ import (
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -189,7 +190,7 @@ func TestBuiltins(t *testing.T) {
 		if s.Name != name || s.Description == "" || len(s.Panels) == 0 {
 			t.Errorf("%s calls itself %q, %q, and has %d panels", name, s.Name, s.Description, len(s.Panels))
 		}
-		if _, err := topologies.BuiltinSource(name); err == nil {
+		if _, err := spec.BuiltinSource(name); err == nil {
 			t.Errorf("%s is a topology too: commands could not tell which is meant", name)
 		}
 	}

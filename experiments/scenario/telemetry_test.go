@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // A controller that needs telemetry does not run over links that telemetry has no code for; others do.
@@ -14,7 +14,7 @@ func TestTelemetryNeedsCodedRates(t *testing.T) {
 		"40Gbps": true, "400Gbps": true, "1Gbps": true, "2500Mbps": true,
 		"800Gbps": true, "1600Gbps": true, "56Gbps": false, "20Gbps": false,
 	} {
-		plan, err := topologies.Parse("star.yaml", []byte("star: {hosts: 2}\nrate: "+rate))
+		plan, err := spec.Parse("star.yaml", []byte("star: {hosts: 2}\nrate: "+rate))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -185,7 +186,7 @@ func (w *warner) programs() {
 	var nodes, keys, verbs, links []string
 	for i := range plan.Nodes {
 		n := &plan.Nodes[i]
-		own := n.Programs.Keys()
+		own := spec.SetKeys(n.Programs)
 		if len(own) > 0 {
 			nodes = append(nodes, n.Name)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/testenv"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 func sweepFile(t *testing.T, text string) string {
@@ -146,7 +146,7 @@ func TestBuiltinSweeps(t *testing.T) {
 		if _, err := scenario.BuiltinSource(name); err == nil {
 			t.Errorf("%s is a scenario too: commands could not tell which is meant", name)
 		}
-		if _, err := topologies.BuiltinSource(name); err == nil {
+		if _, err := spec.BuiltinSource(name); err == nil {
 			t.Errorf("%s is a topology too", name)
 		}
 		s, err := Load(name)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestNoFalseAlarm checks that built-ins get no warnings, in a run, in a sweep and in a live fabric, except for those
@@ -48,7 +48,7 @@ func TestNoFalseAlarm(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range topologies.BuiltinNames() {
+	for _, name := range spec.BuiltinNames() {
 		s, err := scenario.Reading{Live: true}.Parse("", fmt.Appendf(nil, "topology: %s\n", name))
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -84,7 +85,7 @@ func (c *testCase) drawEffect(d chooser, e *settings.Effect) (ok bool) {
 	case settings.FaultRate:
 		e.Rate = pick[units.Rate](d, "new rate", 10, 1, 25, 40, 100, 400) * units.Gbps // telemetry has codes for them
 	case settings.FaultReceiver:
-		e.Receiver = settings.NewReceiver()
+		e.Receiver = hostagent.NewSlowReceiver()
 		e.Receiver.Rate = units.Rate(d.scale("receiver's rate", 10, 40_000)) * units.Mbps
 		e.Receiver.Buffer = d.size("receiver's buffer", 2*units.KB, 200*units.KB)
 		e.Receiver.Complete()

@@ -10,7 +10,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -54,7 +54,7 @@ func steady(
 	t testing.TB, set func(*switchagent.Settings, *hostagent.Settings),
 ) (e *Engine, run func(until vtime.Time)) {
 	t.Helper()
-	plan, err := topologies.Builtin("star")
+	plan, err := spec.Builtin("star")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -44,7 +44,7 @@ func (l *lapse) OnTimer(now vtime.Time) { l.now = now }
 func TestImpossibleRates(t *testing.T) {
 	const us = vtime.Microsecond
 	for _, live := range []bool{false, true} {
-		plan, err := topologies.Parse("star.yaml", []byte("rate: 40Gbps\ndelay: 1us\nstar: {hosts: 7}"))
+		plan, err := spec.Parse("star.yaml", []byte("rate: 40Gbps\ndelay: 1us\nstar: {hosts: 7}"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -345,7 +345,7 @@ func TestFaultArguments(t *testing.T) {
 		"corruption": l.SetCorruption(0, Corruption{Bit: -1}),
 		"delay":      l.SetDelay(0, 0),
 		"rate":       l.SetRate(0, 0),
-		"receiver":   l.SetReceiver(0, &Receiver{}),
+		"receiver":   l.SetReceiver(0, &hostagent.SlowReceiver{}),
 		"storm":      l.InjectPFCStorm(0, 8, 0),
 	} {
 		if err == nil {

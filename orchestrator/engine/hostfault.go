@@ -6,20 +6,17 @@ import (
 	"math/bits"
 
 	"github.com/pausenet/pausenet/ebpf"
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/wire"
-	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Receiver holds the settings of a slow receiver.
-type Receiver = settings.Receiver
-
 // SetReceiver makes the NIC of an interface a slow receiver, or changes its settings. nil makes it healthy: it receives
 // all waiting frames at once.
-func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
+func (e *Engine) SetReceiver(nic int, slow *hostagent.SlowReceiver) error {
 	p := e.hostPort(nic)
 	if slow == nil {
 		r := p.receiver()
@@ -36,6 +33,9 @@ func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 		}
 		return e.serve(p)
 	}
+	if slow.Rate <= 0 {
+		return errors.New("a slow receiver needs a rate")
+	}
 	if err := slow.Validate(); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (e *Engine) SetReceiver(nic int, slow *Receiver) error {
 		r = &receiver{drained: vtime.Never}
 		e.faultOf(p).receiver = r
 	}
-	r.Receiver = *slow
+	r.SlowReceiver = *slow
 	e.note(int(p.id), EventReceiver, "%v, buffer %v, XOFF %v, XON %v", r.Rate, r.Buffer, r.XOFF, r.XON)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 func TestSlowReceiver(t *testing.T) {
 	l := newFaultLab(t, twoHosts, nil)
 	flow := l.send("h0", "h1", 1_000_000, 0, 0)
-	slow := Receiver{Rate: 10 * units.Gbps, Buffer: 200 * units.KB, XOFF: 100 * units.KB, XON: 50 * units.KB}
+	slow := hostagent.SlowReceiver{Rate: 10 * units.Gbps, Buffer: 200 * units.KB, XOFF: 100 * units.KB, XON: 50 * units.KB}
 	l.at(0, func() error { return l.SetReceiver(1, &slow) })
 	most := int64(0)
 	for i := range vtime.Time(800) {
@@ -42,7 +42,7 @@ func TestSlowReceiver(t *testing.T) {
 func TestSlowReceiverOverruns(t *testing.T) {
 	l := newFaultLab(t, twoHosts, timeout(200*vtime.Microsecond))
 	l.send("h0", "h1", 1_000_000, 0, 0)
-	slow := Receiver{Rate: units.Gbps, Buffer: 12 * units.KB, XOFF: 12 * units.KB, XON: 6 * units.KB}
+	slow := hostagent.SlowReceiver{Rate: units.Gbps, Buffer: 12 * units.KB, XOFF: 12 * units.KB, XON: 6 * units.KB}
 	l.at(20*vtime.Microsecond, func() error { return l.SetReceiver(1, &slow) })
 	l.at(vtime.Millisecond, func() error { return l.SetReceiver(1, nil) })
 	l.run(0)
@@ -60,7 +60,7 @@ func TestSlowReceiverGrantsLess(t *testing.T) {
 		s.FlowControl = switchagent.FlowCBFC
 	})
 	flow := l.send("h0", "h1", 2_000_000, 0, 0)
-	slow := Receiver{Rate: 10 * units.Gbps, Buffer: 300 * units.KB, XOFF: 100 * units.KB}
+	slow := hostagent.SlowReceiver{Rate: 10 * units.Gbps, Buffer: 300 * units.KB, XOFF: 100 * units.KB}
 	l.at(0, func() error { return l.SetReceiver(1, &slow) })
 	l.run(0)
 	if l.Dropped != 0 || l.fct(flow) < 1600*vtime.Microsecond { // 2 MB at 10 Gb/s

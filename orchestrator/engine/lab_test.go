@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -114,7 +115,7 @@ func newFaultLab(t testing.TB, topology string, set func(*switchagent.Settings, 
 
 func parsePlan(t testing.TB, topology string) *topologies.Plan {
 	t.Helper()
-	plan, err := topologies.Parse("lab.yaml", []byte(topology))
+	plan, err := spec.Parse("lab.yaml", []byte(topology))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/orchestrator/engine/wasmplane"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -92,7 +92,7 @@ func oddFabric(t *testing.T, seed uint64, undivided, faults bool) *outcome {
 	if seed%4 == 3 { // a host with a port at two leaves, which are one partition then
 		cable("h0", "l1")
 	}
-	plan, err := topologies.Parse("odd.yaml", []byte(topology))
+	plan, err := spec.Parse("odd.yaml", []byte(topology))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func oddFaults(e *Engine, random *rand.Rand) {
 		at(func() error { return e.SetDelay(port, delay) })
 		at(func() error { return errors.Join(e.SetRate(port, rate), e.SetRate(int(e.ports[port].peer), rate)) })
 	}
-	slow := Receiver{Rate: 3 * units.Gbps, Buffer: units.MB, XOFF: 40 * units.KB, XON: 20 * units.KB}
+	slow := hostagent.SlowReceiver{Rate: 3 * units.Gbps, Buffer: units.MB, XOFF: 40 * units.KB, XON: 20 * units.KB}
 	at(func() error { return e.SetReceiver(1, &slow) })
 	at(func() error { return e.SetReceiver(8, &slow) })
 	at(func() error { return e.SetReceiver(8, nil) })
@@ -186,7 +186,7 @@ func unite(e *Engine) {
 // TestRunEndsAtItsTime: without drain a run of several partitions goes no further than it was told, and goes on from
 // there.
 func TestRunEndsAtItsTime(t *testing.T) {
-	plan, err := topologies.Parse("lab.yaml", []byte("delay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1}"))
+	plan, err := spec.Parse("lab.yaml", []byte("delay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1}"))
 	if err != nil {
 		t.Fatal(err)
 	}

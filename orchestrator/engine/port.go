@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 
+	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/frame"
 	"github.com/pausenet/pausenet/internal/splitmix"
 	"github.com/pausenet/pausenet/switchagent"
@@ -127,7 +128,7 @@ func (f *portFault) fate(n int) Loss {
 
 // receiver holds the state of a slow receiver.
 type receiver struct {
-	Receiver
+	hostagent.SlowReceiver
 	queue    frame.Queue
 	buffered int64      // their sizes, as switches count them
 	drained  vtime.Time // time at which the first frame of queue is removed; vtime.Never if queue is empty

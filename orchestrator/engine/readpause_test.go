@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -42,7 +42,7 @@ func (d *deaf) Process(in int, f *frame.Frame) error {
 func TestPipelineThatIgnoresPause(t *testing.T) {
 	const fabric = "rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 3}"
 	const invariant = "no data leaves a paused port"
-	plan, err := topologies.Parse("lab.yaml", []byte(fabric))
+	plan, err := spec.Parse("lab.yaml", []byte(fabric))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 
 // TestPausesAreReadAsByThePipeline: the engine classifies every frame that arrives at a port like the pipeline.
 func TestPausesAreReadAsByThePipeline(t *testing.T) {
-	plan, err := topologies.Parse("lab.yaml", []byte("rate: 25Gbps\ndelay: 1us\nstar: {hosts: 2}"))
+	plan, err := spec.Parse("lab.yaml", []byte("rate: 25Gbps\ndelay: 1us\nstar: {hosts: 2}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,36 +2,24 @@ package engine
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
-	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// SetSwitch changes the settings of a switch that can be changed while it works (keys.Key.Live). Lossless priorities,
-// the buffer, the scheduler, the detector and the kind of flow control stay as they were at time 0.
-func (e *Engine) SetSwitch(index int, s *switchagent.Settings, b *topologies.Balancing) error {
+// Settings returns the settings of a switch, given its index. Do not change them.
+func (e *Engine) Settings(index int) *switchagent.Settings { return e.settings[index] }
+
+// SetSwitch changes the settings of a switch while it works. The caller has checked by settings.CheckLive that they
+// are valid, and that lossless priorities, the buffer, the scheduler, the detector and the kind of flow control stay as
+// they were at time 0.
+func (e *Engine) SetSwitch(index int, s *switchagent.Settings) error {
 	own := e.settings[index]
-	rows := settings.Switch(own, &e.plan.Balancing)
-	for _, row := range rows.Differ(settings.Switch(s, b)) {
-		if !row.Live {
-			why := ""
-			if row.Name == "pfc.priorities" || row.Name == "cbfc.priorities" {
-				why = ", as buffers and headroom are made for it and programs have chosen by it"
-			}
-			return fmt.Errorf("%s stays as it is while a fabric works%s: bring it up with --set switch.%[1]s=. What can "+
-				"be changed: %[3]s",
-				row.Name, why, strings.Join(rows.Live(), ", "))
-		}
-	}
 	if (s.PFC.Alpha > 0) != (own.PFC.Alpha > 0) {
 		return errors.New("pfc.alpha stays 0, or above 0, while a fabric works: bring it up with --set switch.pfc.alpha=")
 	}
-	if err := errors.Join(settings.CheckSwitch(s, b), fill.CheckFlowControl(e.plan, s),
-		fill.CheckThresholds(e.plan, s)); err != nil {
+	if err := errors.Join(fill.CheckFlowControl(e.plan, s), fill.CheckThresholds(e.plan, s)); err != nil {
 		return err
 	}
 	dog := own.PFC.Watchdog

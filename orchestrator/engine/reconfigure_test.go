@@ -26,7 +26,7 @@ func TestSetWhatIs(t *testing.T) {
 		l.at((i+1)*3*vtime.Microsecond, func() error {
 			spilled = spilled || t0.HeadroomUsed > 0
 			before, s := *t0, *l.settings[0]
-			err := l.SetSwitch(0, &s, &l.plan.Balancing)
+			err := l.SetSwitch(0, &s)
 			if *t0 != before {
 				t.Errorf("switch became\n%+v, was\n%+v", *t0, before)
 			}

@@ -11,13 +11,14 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // Three switches stamp a data packet with telemetry, on both planes: one that fits into a page, and one that does not
 // and of which the kernel leaves only the Ethernet header where programs can read it.
 func TestTelemetryAlongAPath(t *testing.T) {
-	plan, err := topologies.Parse("lab.yaml", []byte(
+	plan, err := spec.Parse("lab.yaml", []byte(
 		"mtu: 9056\ndelay: 1us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 25Gbps, fabric_rate: 100Gbps}"))
 	if err != nil {
 		t.Fatal(err)

@@ -264,7 +264,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		// slowly.
 		l.send("h0", "h2", 6_000_000, 0, 20*units.Gbps)
 		l.at(0, func() error {
-			return l.SetReceiver(0, &Receiver{Rate: units.Gbps, Buffer: units.MB, XOFF: 900 * units.KB, XON: 100 * units.KB})
+			return l.SetReceiver(0, &hostagent.SlowReceiver{Rate: units.Gbps, Buffer: units.MB, XOFF: 900 * units.KB, XON: 100 * units.KB})
 		})
 		l.at(0, func() error { return l.InjectPFCStorm(2, 1<<3, 50*vtime.Microsecond) })
 		l.at(1240*vtime.Microsecond, func() error { return l.InjectPFCStorm(2, 0, 0) })

@@ -20,7 +20,7 @@ func TestSetWatchdog(t *testing.T) {
 			return func() error {
 				s := *l.settings[2]
 				s.PFC.Watchdog = w
-				return l.SetSwitch(2, &s, &l.plan.Balancing)
+				return l.SetSwitch(2, &s)
 			}
 		}
 		p := l.port("s2", "h2")

@@ -303,7 +303,7 @@ func (c *workersCase) addFaults(e *Engine, random *rand.Rand) {
 		at(func() error { return e.SetLoss(port, 0.01) })
 	}
 	at(e.Reroute)
-	slow := Receiver{Rate: 3 * units.Gbps, Buffer: 200 * units.KB, XOFF: 40 * units.KB, XON: 20 * units.KB}
+	slow := hostagent.SlowReceiver{Rate: 3 * units.Gbps, Buffer: 200 * units.KB, XOFF: 40 * units.KB, XON: 20 * units.KB}
 	at(func() error { return e.SetReceiver(1, &slow) })
 	at(func() error { return e.SetReceiver(3, &slow) })
 	if !c.credits {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // The test binary also plays the processes that the test needs: by name in this variable.
@@ -64,7 +65,7 @@ func TestRole(t *testing.T) {
 func waitForParent() { io.Copy(io.Discard, os.Stdin) }
 
 func star(t *testing.T) *topologies.Plan {
-	plan, err := topologies.Parse("star.yaml", []byte("name: star\nstar: {hosts: 3}\n"))
+	plan, err := spec.Parse("star.yaml", []byte("name: star\nstar: {hosts: 3}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestIsUp: as a fabric is there its interfaces are, and nothing that is sent at once is thrown away by a kernel that
@@ -99,7 +100,7 @@ func (f *Fabric) inNamespaces(call func(n *topologies.Node) error) error {
 
 func builtinPlan(t testing.TB, name string) *topologies.Plan {
 	t.Helper()
-	plan, err := topologies.Builtin(name)
+	plan, err := spec.Builtin(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestTooLarge: a fabric that is too large for the kernel is refused before anything of it is built, and the message
 // says what to do.
 func TestTooLarge(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte("leafspine: {spines: 8, leaves: 241, hosts_per_leaf: 17}"))
+	plan, err := spec.Parse("t.yaml", []byte("leafspine: {spines: 8, leaves: 241, hosts_per_leaf: 17}"))
 	if err != nil {
 		t.Fatal(err)
 	}

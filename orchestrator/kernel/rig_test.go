@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -87,7 +88,7 @@ func newRig(t testing.TB, topology string, o rigOptions) *rig {
 func rootPlan(t testing.TB, topology string) *topologies.Plan {
 	t.Helper()
 	testenv.NeedRoot(t)
-	plan, err := topologies.Parse("plan.yaml", []byte(topology))
+	plan, err := spec.Parse("plan.yaml", []byte(topology))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 func network(t *testing.T, text string) *net.IPNet {
@@ -50,7 +51,7 @@ func TestTable(t *testing.T) {
 // TestResolve checks that tables with the plan's shortest paths give the plan's routes, and that a route that a switch
 // lacks is one to nowhere.
 func TestResolve(t *testing.T) {
-	plan, err := topologies.Builtin("small")
+	plan, err := spec.Builtin("small")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/pidns"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -119,7 +120,7 @@ func (f *liveFabric) run(t testing.TB, node string, command ...string) string {
 
 func livePlan(t testing.TB, name string) *topologies.Plan {
 	t.Helper()
-	plan, err := topologies.Builtin(name)
+	plan, err := spec.Builtin(name)
 	if err != nil {
 		t.Fatal(err)
 	}

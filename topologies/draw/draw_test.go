@@ -13,6 +13,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 var (
@@ -24,8 +25,8 @@ var (
 // cable, and that their parts do not overlap.
 func TestLegendFits(t *testing.T) {
 	plans := map[string]*topologies.Plan{}
-	for _, name := range topologies.BuiltinNames() {
-		p, err := topologies.Builtin(name)
+	for _, name := range spec.BuiltinNames() {
+		p, err := spec.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestLegendFits(t *testing.T) {
 }
 
 func TestGraphs(t *testing.T) {
-	p, err := topologies.Builtin("leafspine")
+	p, err := spec.Builtin("leafspine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func abs(x float64) float64 { return max(x, -x) }
 
 func parse(t testing.TB, text string) *topologies.Plan {
 	t.Helper()
-	p, err := topologies.Parse("test.yaml", []byte(text))
+	p, err := spec.Parse("test.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/deadlock/certificate"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // prove proves or refutes a fabric for any traffic of one priority.
@@ -24,7 +25,7 @@ func prove(t *testing.T, plan *topologies.Plan, k int) *Proof {
 
 func parse(t *testing.T, text string) *topologies.Plan {
 	t.Helper()
-	plan, err := topologies.Parse("fabric.yaml", []byte(text))
+	plan, err := spec.Parse("fabric.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestBuiltins(t *testing.T) {
 		{"tcd-fat", 2, 125251, 0, 0}, // its certificate is not checked here: that takes minutes
 	} {
 		t.Run(fmt.Sprintf("%s/%d", c.name, c.k), func(t *testing.T) {
-			plan, err := topologies.Builtin(c.name)
+			plan, err := spec.Builtin(c.name)
 			if err != nil {
 				t.Fatal(err)
 			}

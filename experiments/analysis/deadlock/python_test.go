@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/analysis/deadlock/certificate"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestPythonChecker checks a certificate by the script in examples, which has nothing of this project, and compares how
@@ -21,7 +21,7 @@ func TestPythonChecker(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3")
 	}
-	plan, err := topologies.Builtin("dcon-testbed")
+	plan, err := spec.Builtin("dcon-testbed")
 	if err != nil {
 		t.Fatal(err)
 	}

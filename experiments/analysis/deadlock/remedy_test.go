@@ -10,12 +10,13 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestRemedies computes remedies for fabrics that deadlock, and tries them: with a priority for each layer the class is
 // proved, by a certificate too, and the run that deadlocked does not, nor without the flows that go up again.
 func TestRemedies(t *testing.T) {
-	leafspine, err := topologies.Builtin("leafspine")
+	leafspine, err := spec.Builtin("leafspine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestStorm(t *testing.T) {
 
 // TestStormOfAnyTraffic stops all NICs of the same plane, and none of another.
 func TestStormOfAnyTraffic(t *testing.T) {
-	plan, err := topologies.Builtin("planes")
+	plan, err := spec.Builtin("planes")
 	if err != nil {
 		t.Fatal(err)
 	}

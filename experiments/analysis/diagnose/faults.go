@@ -133,7 +133,7 @@ func (f *Fault) change(at string, change func(*switchagent.Settings)) {
 		for i, id := range plan.Switch {
 			if plan.Nodes[id].Name == at {
 				change(settings[i])
-				return o.Engine.SetSwitch(i, settings[i], &plan.Balancing)
+				return o.Engine.SetSwitch(i, settings[i])
 			}
 		}
 		return fmt.Errorf("no switch %s", at)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestCheckBalancing refuses load balancing that does not suit a topology.
@@ -29,7 +30,7 @@ func TestCheckBalancing(t *testing.T) {
 			"load_balancing.mode adaptive compares 256 queues at most, and leaf1 has 257 equal-cost ports",
 		},
 	} {
-		plan, err := topologies.Parse("x.yaml", fmt.Appendf(nil, "leafspine: {spines: %d, leaves: 2, hosts_per_leaf: 1}", c.spines))
+		plan, err := spec.Parse("x.yaml", fmt.Appendf(nil, "leafspine: {spines: %d, leaves: 2, hosts_per_leaf: 1}", c.spines))
 		if err != nil {
 			t.Fatal(err)
 		}

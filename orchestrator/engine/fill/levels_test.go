@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 )
 
 func TestCheckFlowControl(t *testing.T) {
-	plan, err := topologies.Builtin("star")
+	plan, err := spec.Builtin("star")
 	if err != nil {
 		t.Fatal(err)
 	}

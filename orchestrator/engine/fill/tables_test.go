@@ -6,6 +6,7 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -26,8 +27,8 @@ func memory(plan *topologies.Plan) *ebpf.State {
 
 // Routes: for each switch and host the table leads to just the plan's ports.
 func TestRouteTable(t *testing.T) {
-	for _, name := range topologies.BuiltinNames() {
-		plan, err := topologies.Builtin(name)
+	for _, name := range spec.BuiltinNames() {
+		plan, err := spec.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,8 +60,8 @@ func TestRouteTable(t *testing.T) {
 
 // Ports: each has its own MAC and its peer's, and a row of the fanout matrix that it shares with none.
 func TestPortTable(t *testing.T) {
-	for _, name := range topologies.BuiltinNames() {
-		plan, err := topologies.Builtin(name)
+	for _, name := range spec.BuiltinNames() {
+		plan, err := spec.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestPortNumbers(t *testing.T) {
 		{"400Gbps", "0us", 1_280, 0, 400_000},
 		{"3Gbps", "1ms", 170_667, 1_125_000, 3_000}, // 512 bits at 3 Gbps are 170 666.7 ps: rounded up
 	} {
-		plan, err := topologies.Parse("t.yaml", []byte("name: t\nstar: {hosts: 2}\nrate: "+c.rate+"\ndelay: "+c.delay+"\n"))
+		plan, err := spec.Parse("t.yaml", []byte("name: t\nstar: {hosts: 2}\nrate: "+c.rate+"\ndelay: "+c.delay+"\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,13 +8,14 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // What a fabric's cables are to its switches: a leaf's, to hosts and to spines.
 func TestCables(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte(
+	plan, err := spec.Parse("t.yaml", []byte(
 		"name: t\ndelay: 2us\nleafspine: {spines: 1, leaves: 2, hosts_per_leaf: 1, host_rate: 10Gbps, fabric_rate: 40Gbps}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ func TestCables(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// Programs send frames of up to the interfaces' MTU.
-	jumbo, err := topologies.Parse("t.yaml", []byte("interface_mtu: 9100\nstar: {hosts: 2}"))
+	jumbo, err := spec.Parse("t.yaml", []byte("interface_mtu: 9100\nstar: {hosts: 2}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestFillSwitch(t *testing.T) {
 
 // Ports of different rates have profiles of their own, and know which.
 func TestFillSwitchByRate(t *testing.T) {
-	plan, err := topologies.Parse("t.yaml", []byte(
+	plan, err := spec.Parse("t.yaml", []byte(
 		"name: t\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3, host_rate: 100Gbps, fabric_rate: 400Gbps}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +184,7 @@ func TestCheckThresholds(t *testing.T) {
 		for i := range 40 {
 			text += fmt.Sprintf("  - {from: h%d, to: s, rate: %dGbps}\n", i, 10+min(i, n-1))
 		}
-		plan, err := topologies.Parse("t.yaml", []byte(text))
+		plan, err := spec.Parse("t.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +201,7 @@ func TestCheckThresholds(t *testing.T) {
 			t.Errorf("%d rates, settings by rate: %v", n, err)
 		}
 	}
-	plan, err := topologies.Parse("t.yaml", []byte("name: t\nrate: 10Gbps\nstar: {hosts: 2}\n"))
+	plan, err := spec.Parse("t.yaml", []byte("name: t\nrate: 10Gbps\nstar: {hosts: 2}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

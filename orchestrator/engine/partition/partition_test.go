@@ -3,7 +3,7 @@ package partition
 import (
 	"testing"
 
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -28,7 +28,7 @@ links: [{from: h0..h3, to: s0..s1}]`, 1, vtime.Never},
 		{"cables without delay", "delay: 0us\nleafspine: {spines: 2, leaves: 2, hosts_per_leaf: 1}", 1, vtime.Never},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan, err := topologies.Parse("lab.yaml", []byte(c.topology))
+			plan, err := spec.Parse("lab.yaml", []byte(c.topology))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: h3, t
 links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: h2, to: s2}, {from: s0, to: s1}, {from: s1, to: s2}, {from: s2, to: s0}]`, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan, err := topologies.Parse("lab.yaml", []byte("delay: 1us\n"+c.topology))
+			plan, err := spec.Parse("lab.yaml", []byte("delay: 1us\n"+c.topology))
 			if err != nil {
 				t.Fatal(err)
 			}

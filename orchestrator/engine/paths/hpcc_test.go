@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // testdata/hpcc_ecmp.py says which way HPCC's simulator sends packets.
@@ -78,7 +79,7 @@ func readHPCCVectors(t *testing.T) (v hpccVectors) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		plan, err := topologies.Parse("plan.yaml", fmt.Appendf(nil, "name: vectors\nframing: ns3\nhpcc: %q\n", path))
+		plan, err := spec.Parse("plan.yaml", fmt.Appendf(nil, "name: vectors\nframing: ns3\nhpcc: %q\n", path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func nodesOf(plan *topologies.Plan, path []topologies.PortID) []topologies.NodeI
 
 // TestHPCCParallelLinks: of several links between two switches the simulator knows the last.
 func TestHPCCParallelLinks(t *testing.T) {
-	plan, err := topologies.Parse("plan.yaml", []byte(`
+	plan, err := spec.Parse("plan.yaml", []byte(`
 rate: 40Gbps
 delay: 1us
 nodes: [{name: h0..h1, kind: host}, {name: s0..s1, kind: switch}]
@@ -196,7 +197,7 @@ links: [{from: h0, to: s0}, {from: h1, to: s1}, {from: s0, to: s1, count: 3}]
 
 // TestHPCCRoutesAroundAFault: with a link down next hops are found anew, as the simulator does (TakeDownLink).
 func TestHPCCRoutesAroundAFault(t *testing.T) {
-	plan, err := topologies.Parse("plan.yaml", []byte(
+	plan, err := spec.Parse("plan.yaml", []byte(
 		"rate: 40Gbps\ndelay: 1us\nleafspine: {spines: 3, leaves: 2, hosts_per_leaf: 1}"))
 	if err != nil {
 		t.Fatal(err)

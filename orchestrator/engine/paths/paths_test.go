@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // loadBare loads the pipelines alone.
@@ -31,7 +32,7 @@ func loadBare(t *testing.T, n ebpf.Sizes) *wasm.Pipelines {
 
 func parsePlan(t *testing.T, text string) *topologies.Plan {
 	t.Helper()
-	plan, err := topologies.Parse("plan.yaml", []byte(text))
+	plan, err := spec.Parse("plan.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +106,11 @@ func TestECMPHashIsThePipelines(t *testing.T) {
 func TestPathIsThePipelines(t *testing.T) {
 	const weighted = "leafspine: {spines: 3, leaves: 3, hosts_per_leaf: 2, ports_per_host: 2}\n" +
 		"change_links: [{from: leaf0..leaf2, to: spine1, weight: 3}]"
-	for _, name := range append(topologies.BuiltinNames(), "weighted") {
+	for _, name := range append(spec.BuiltinNames(), "weighted") {
 		t.Run(name, func(t *testing.T) {
-			plan, err := topologies.Builtin(name)
+			plan, err := spec.Builtin(name)
 			if name == "weighted" {
-				plan, err = topologies.Parse("weighted.yaml", []byte(weighted))
+				plan, err = spec.Parse("weighted.yaml", []byte(weighted))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -169,7 +170,7 @@ func TestWeights(t *testing.T) {
 
 // A source port can be found for a path through every spine, whatever the salt; and none through a spine of nowhere.
 func TestPinPath(t *testing.T) {
-	plan, err := topologies.Parse("pin.yaml", []byte(
+	plan, err := spec.Parse("pin.yaml", []byte(
 		"name: pin\nleafspine: {spines: 8, leaves: 3, hosts_per_leaf: 2, host_rate: 40Gbps, fabric_rate: 100Gbps}\ndelay: 1us\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +222,7 @@ func TestPinPath(t *testing.T) {
 
 // In a fat tree the pins may be an aggregation switch and a core.
 func TestPinPathThroughTwoTiers(t *testing.T) {
-	plan, err := topologies.Builtin("fattree")
+	plan, err := spec.Builtin("fattree")
 	if err != nil {
 		t.Fatal(err)
 	}

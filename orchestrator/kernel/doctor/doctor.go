@@ -18,7 +18,7 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/switchagent"
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -122,7 +122,7 @@ func checkPrivileges() Check {
 
 // probeFabric builds two hosts and a switch, sends a message and its acknowledgement across, and makes the final check.
 func probeFabric(way kernel.Hooks) (found string, err error) {
-	plan, err := topologies.Parse("doctor.yaml", []byte("name: doctor\nstar: {hosts: 2}\n"))
+	plan, err := spec.Parse("doctor.yaml", []byte("name: doctor\nstar: {hosts: 2}\n"))
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // chain has one path: h0, s0, s1, s2, h2. Its buffers must be in the order of the path, in both directions.
@@ -21,7 +22,7 @@ links:
 `
 
 func plan(t testing.TB, text string) *topologies.Plan {
-	p, err := topologies.Parse("fabric.yaml", []byte(text))
+	p, err := spec.Parse("fabric.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

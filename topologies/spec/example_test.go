@@ -1,14 +1,14 @@
-package topologies_test
+package spec_test
 
 import (
 	"fmt"
 
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // ExampleParse reads a plan from YAML: its links, and the ports by which switches may forward.
 func ExampleParse() {
-	plan, err := topologies.Parse("rack.yaml", []byte(`
+	plan, err := spec.Parse("rack.yaml", []byte(`
 name: rack
 rate: 40Gbps
 delay: 1us
@@ -31,7 +31,7 @@ leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}
 
 // ExampleParse_mistake shows that a mistake is reported with its position and a suggestion.
 func ExampleParse_mistake() {
-	_, err := topologies.Parse("rack.yaml", []byte("name: rack\nrate: 40Gbps\ndelay: 1us\nstar: {host: 4}\n"))
+	_, err := spec.Parse("rack.yaml", []byte("name: rack\nrate: 40Gbps\ndelay: 1us\nstar: {host: 4}\n"))
 	fmt.Println(err)
 	// Output:
 	// rack.yaml:4:7: missing key "hosts"
@@ -44,7 +44,7 @@ func ExampleParse_mistake() {
 
 // The topologies that come with pausenet.
 func ExampleBuiltin() {
-	plan, err := topologies.Builtin("dcon-testbed")
+	plan, err := spec.Builtin("dcon-testbed")
 	if err != nil {
 		fmt.Println(err)
 		return

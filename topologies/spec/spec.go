@@ -1,4 +1,4 @@
-package topologies
+package spec
 
 import (
 	"path/filepath"
@@ -7,33 +7,27 @@ import (
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Limits on a spec, low enough to reject a mistake before it uses much memory. The kernel plane's are lower.
+// Limits on a spec besides those of plans.
 const (
-	MaxHosts          = 1 << 17
-	MaxSwitches       = 1 << 14
-	MaxPortsPerSwitch = 1024
-	MaxPortsPerHost   = 64
-	maxWeight         = 64
-	maxBreakout       = 8       // 800G modules have eight lanes
-	maxInterfaces     = 1 << 18 // ports of all hosts: MaxHosts with 2 ports each
-	maxLinks          = 1 << 20
+	maxWeight     = 64
+	maxBreakout   = 8       // 800G modules have eight lanes
+	maxInterfaces = 1 << 18 // ports of all hosts: MaxHosts with 2 ports each
+	maxLinks      = 1 << 20
 
 	minRate  = units.Mbps
 	maxRate  = 10 * units.Tbps
 	maxDelay = vtime.Second
 	minMTU   = 64
-	maxMTU   = maxInterfaceMTU - roceHeaders // queue pairs of programs have path MTUs of up to 4096
+	maxMTU   = maxInterfaceMTU - topologies.RoCEHeaders // queue pairs of programs have path MTUs of up to 4096
 
 	minInterfaceMTU = 1280 // IPv6's minimum (RFC 8200, section 5)
 	maxInterfaceMTU = 9216
 )
-
-// roceHeaders limits the size of a RoCE packet's headers, including those of all congestion controls.
-const roceHeaders = 160
 
 // Defaults of a spec.
 const (
@@ -43,7 +37,7 @@ const (
 )
 
 // Parse resolves the spec in data. The error holds every mistake with its position in the file.
-func Parse(filename string, data []byte) (*Plan, error) {
+func Parse(filename string, data []byte) (*topologies.Plan, error) {
 	report := new(yamlspec.Report)
 	plan := Decode(report.Parse(filename, data), nameOf(filename))
 	if err := report.Err(); err != nil {
@@ -53,7 +47,7 @@ func Parse(filename string, data []byte) (*Plan, error) {
 }
 
 // Load resolves the spec in the file at path.
-func Load(path string) (*Plan, error) {
+func Load(path string) (*topologies.Plan, error) {
 	data, err := files.Read(path, yamlspec.SpecFile)
 	if err != nil {
 		return nil, err
@@ -69,7 +63,7 @@ func nameOf(filename string) string {
 
 // Decode resolves the spec in v, which may be part of a larger file; name is the default name. It reports mistakes to
 // v's report and returns nil in that case.
-func Decode(v *yamlspec.Value, name string) *Plan {
+func Decode(v *yamlspec.Value, name string) *topologies.Plan {
 	if v == nil {
 		return nil
 	}
@@ -97,7 +91,7 @@ type cable struct {
 // draft represents a topology with resolved names that has not been checked.
 type draft struct {
 	name, description string
-	framing           Framing
+	framing           topologies.Framing
 	mtu               int
 	base              cable // default of links
 	at                *yamlspec.Value
@@ -106,10 +100,10 @@ type draft struct {
 	links  []draftLink
 	byName map[string]int
 
-	defaults *Programs // nil: none, as for kinds
-	kinds    [2]*Programs
-	groups   map[string]*Programs // by name
-	commands []Command
+	defaults *programs // nil: none, as for kinds
+	kinds    [2]*programs
+	groups   map[string]*programs // by name
+	commands []topologies.Command
 	learn    bool // the value of Plan.LearnGateway
 }
 
@@ -122,13 +116,13 @@ func newDraft(name string) *draft {
 
 type draftNode struct {
 	name   string
-	kind   Kind
+	kind   topologies.Kind
 	buffer units.Bytes
 	at     *yamlspec.Value
 	links  []int
 
-	programs *Programs // its own; nil: none
-	group    Text      // its group; empty: none
+	programs *programs     // its own; nil: none
+	group    yamlspec.Name // its group; empty: none
 }
 
 type draftLink struct {
@@ -188,12 +182,12 @@ func (d *draft) decode(v *yamlspec.Value) {
 func (d *draft) decodeNodes(v *yamlspec.Value) {
 	e := new(nodeEntry)
 	m := e.keys().Decode(v)
-	if m.Get("kind").Raw() == Host.String() {
+	if m.Get("kind").Raw() == topologies.Host.String() {
 		m.Key("buffer").Errorf("buffer is for switches only: a host has no shared buffer")
 	}
 	names, programs := m.Get("name").Names(), e.decode(m)
-	if len(d.nodes)+len(names) > MaxHosts+MaxSwitches {
-		v.Errorf("more than %d hosts and %d switches in the topology", MaxHosts, MaxSwitches)
+	if len(d.nodes)+len(names) > topologies.MaxHosts+topologies.MaxSwitches {
+		v.Errorf("more than %d hosts and %d switches in the topology", topologies.MaxHosts, topologies.MaxSwitches)
 		return
 	}
 	for _, n := range names {
@@ -254,7 +248,7 @@ func (d *draft) decodeLinks(v *yamlspec.Value) {
 // weigh sets a link's weight, which only links between switches may have.
 func (d *draft) weigh(at *yamlspec.Value, link, weight int) {
 	l := &d.links[link]
-	if weight > 1 && (d.nodes[l.a].kind == Host || d.nodes[l.b].kind == Host) {
+	if weight > 1 && (d.nodes[l.a].kind == topologies.Host || d.nodes[l.b].kind == topologies.Host) {
 		at.Errorf("%s and %s: weight applies to links between switches only, because a host's link is the only path "+
 			"to its port", d.nodes[l.a].name, d.nodes[l.b].name)
 		return
@@ -393,4 +387,23 @@ func (d *draft) link(a, b int, c cable, at *yamlspec.Value) {
 	d.nodes[a].links = append(d.nodes[a].links, len(d.links))
 	d.nodes[b].links = append(d.nodes[b].links, len(d.links))
 	d.links = append(d.links, draftLink{a: a, b: b, cable: c, at: at})
+}
+
+// plan makes the plan of a checked draft.
+func (d *draft) plan() *topologies.Plan {
+	b := &topologies.Blueprint{
+		Name: d.name, Description: d.description, Framing: d.framing, MTU: d.mtu, Commands: d.commands, LearnGateway: d.learn,
+		Nodes: make([]topologies.Node, len(d.nodes)), Cables: make([]topologies.Cable, len(d.links)),
+	}
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		b.Nodes[i] = topologies.Node{Name: n.name, Kind: n.kind, Buffer: n.buffer, Programs: d.programsOf(n)}
+	}
+	for i := range d.links {
+		l := &d.links[i]
+		b.Cables[i] = topologies.Cable{
+			A: l.a, B: l.b, Rate: l.rate, Delay: l.delay, MTU: l.mtu, Weight: l.weight, Breakout: l.breakout, Lane: l.lane,
+		}
+	}
+	return topologies.New(b)
 }

@@ -1,4 +1,4 @@
-package topologies
+package spec
 
 import (
 	"bytes"
@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/internal/testenv"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
-func mustParse(t testing.TB, text string) *Plan {
+func mustParse(t testing.TB, text string) *topologies.Plan {
 	t.Helper()
 	p, err := Parse("test.yaml", []byte(text))
 	if err != nil {
@@ -46,7 +47,7 @@ func TestDCONTestbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Hosts) != 18 || len(p.Switch) != 5 || len(p.Links) != 24 || p.Framing != FramingNS3 || p.MTU != 1000 {
+	if len(p.Hosts) != 18 || len(p.Switch) != 5 || len(p.Links) != 24 || p.Framing != topologies.FramingNS3 || p.MTU != 1000 {
 		t.Errorf("%s, framing %v, MTU %d", p.Summary(), p.Framing, p.MTU)
 	}
 	if got, want := strings.Join(p.Names(), " "),
@@ -63,7 +64,7 @@ func TestDCONTestbed(t *testing.T) {
 		for _, id := range n.Ports {
 			names = append(names, p.PeerNode(id).Name)
 		}
-		if got := Abbreviate(names); got != want {
+		if got := topologies.Abbreviate(names); got != want {
 			t.Errorf("%s is cabled to %s, want %s", name, got, want)
 		}
 	}
@@ -84,30 +85,30 @@ func TestDCONTestbed(t *testing.T) {
 
 	// 40 us of propagation and four serialisations each way: 1048 B and 60 B at 40 Gb/s (ns-3 framing).
 	want := 40*vtime.Microsecond + 4*(209_600+12_000)
-	if got := p.BaseRTT(h0.ID, r0.ID, Pair{}, 1058, 62); got != want {
+	if got := p.BaseRTT(h0.ID, r0.ID, topologies.Pair{}, 1058, 62); got != want {
 		t.Errorf("base RTT %v, want %v", got, want)
 	}
-	path := func(ids []PortID) string {
+	path := func(ids []topologies.PortID) string {
 		var names []string
 		for _, id := range ids {
 			names = append(names, p.Ports[id].Name)
 		}
 		return strings.Join(names, " ")
 	}
-	if got, want := path(p.PathOf(h0.ID, r0.ID, Pair{})), "H0-eth1 L0-eth2 S0-eth3 L2-eth1"; got != want {
+	if got, want := path(p.PathOf(h0.ID, r0.ID, topologies.Pair{})), "H0-eth1 L0-eth2 S0-eth3 L2-eth1"; got != want {
 		t.Errorf("path %s, want %s", got, want)
 	}
 	s1, l2 := p.NodeByName("S1").ID, p.NodeByName("L2").ID
-	if got, want := path(p.PathVia(h0.ID, r0.ID, []NodeID{l2, s1},
-		Pair{})), "H0-eth1 L0-eth3 S1-eth3 L2-eth1"; got != want {
+	if got, want := path(p.PathVia(h0.ID, r0.ID, []topologies.NodeID{l2, s1},
+		topologies.Pair{})), "H0-eth1 L0-eth3 S1-eth3 L2-eth1"; got != want {
 		t.Errorf("path through L2 and S1 %s, want %s", got, want)
 	}
-	for _, via := range [][]NodeID{{p.NodeByName("L1").ID}, {s1, p.NodeByName("S0").ID}, {h15.ID}} {
-		if got := p.PathVia(h0.ID, r0.ID, via, Pair{}); got != nil {
+	for _, via := range [][]topologies.NodeID{{p.NodeByName("L1").ID}, {s1, p.NodeByName("S0").ID}, {h15.ID}} {
+		if got := p.PathVia(h0.ID, r0.ID, via, topologies.Pair{}); got != nil {
 			t.Errorf("a path through %v: %s", via, path(got))
 		}
 	}
-	if got := p.PathOf(h0.ID, h0.ID, Pair{}); len(got) != 0 {
+	if got := p.PathOf(h0.ID, h0.ID, topologies.Pair{}); len(got) != 0 {
 		t.Errorf("path to itself %s", path(got))
 	}
 	if got := path(p.PortBetween(l2, s1)); got != "L2-eth18" {
@@ -153,7 +154,7 @@ func TestBuilders(t *testing.T) {
 		if got := p.Summary(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.spec, got, c.want)
 		}
-		if got := Abbreviate(p.Names()); got != c.nodes {
+		if got := topologies.Abbreviate(p.Names()); got != c.nodes {
 			t.Errorf("%s: nodes %s, want %s", c.spec, got, c.nodes)
 		}
 	}
@@ -199,7 +200,7 @@ func TestLargeFabric(t *testing.T) {
 	if len(p.Hosts) != 1024 || len(p.NextHops(0, 1023)) != 8 {
 		t.Errorf("%s; %d next hops", p.Summary(), len(p.NextHops(0, 1023)))
 	}
-	if n := p.PathOf(p.Hosts[0], p.Hosts[1023], Pair{}); len(n) != 6 {
+	if n := p.PathOf(p.Hosts[0], p.Hosts[1023], topologies.Pair{}); len(n) != 6 {
 		t.Errorf("path of %d links, want 6", len(n))
 	}
 }
@@ -217,12 +218,12 @@ func TestLargestFabric(t *testing.T) {
 	} {
 		p := mustParse(t, c.text)
 		r := p.Routes()
-		if len(p.Hosts) != MaxHosts || len(p.Switch) != c.switches || r.Leaves != c.leaves ||
+		if len(p.Hosts) != topologies.MaxHosts || len(p.Switch) != c.switches || r.Leaves != c.leaves ||
 			len(r.ToLeaf) != c.switches*c.leaves {
 			t.Errorf("%s; %d leaves, %d routes to them", p.Summary(), r.Leaves, len(r.ToLeaf))
 		}
-		last := p.Hosts[MaxHosts-1]
-		if n := p.PathOf(p.Hosts[0], last, Pair{}); len(n) != c.hops || p.PeerNode(n[c.hops-1]).ID != last {
+		last := p.Hosts[topologies.MaxHosts-1]
+		if n := p.PathOf(p.Hosts[0], last, topologies.Pair{}); len(n) != c.hops || p.PeerNode(n[c.hops-1]).ID != last {
 			t.Errorf("%s: path %v, want %d links", p.Summary(), n, c.hops)
 		}
 		if a := p.Nodes[last].Addr.String(); a != "10.2.0.0" {
@@ -299,7 +300,7 @@ func TestCounted(t *testing.T) {
 		{62, 62, 60},
 		{60, 60, 60},
 	} {
-		if got := [2]int{FramingEthernet.Counted(c.frame), FramingNS3.Counted(c.frame)}; got != [2]int{c.ethernet, c.ns3} {
+		if got := [2]int{topologies.FramingEthernet.Counted(c.frame), topologies.FramingNS3.Counted(c.frame)}; got != [2]int{c.ethernet, c.ns3} {
 			t.Errorf("a frame of %d B counts %v, want %d and %d", c.frame, got, c.ethernet, c.ns3)
 		}
 	}
@@ -328,7 +329,7 @@ func TestChangeLinks(t *testing.T) {
 				seen++
 			}
 		}
-		for _, got := range []LinkClass{
+		for _, got := range []topologies.LinkClass{
 			{Rate: l.Rate, Delay: l.Delay},
 			{Rate: plan.Ports[l.A].Rate, Delay: plan.Ports[l.A].Delay},
 			{Rate: plan.Ports[l.B].Rate, Delay: plan.Ports[l.B].Delay},
@@ -385,7 +386,7 @@ func TestLinksByName(t *testing.T) {
 	}
 	var changed []string
 	for _, l := range plan.Links {
-		if class := (LinkClass{Rate: l.Rate, Delay: l.Delay}).String(); class != "40Gbps, 1us" {
+		if class := (topologies.LinkClass{Rate: l.Rate, Delay: l.Delay}).String(); class != "40Gbps, 1us" {
 			changed = append(changed, fmt.Sprintf("%s:%s %s, %d", plan.Nodes[plan.Ports[l.A].Node].Name,
 				plan.Nodes[plan.Ports[l.B].Node].Name, class, l.Weight))
 		}
@@ -406,9 +407,9 @@ func TestBreakout(t *testing.T) {
 	}
 	for i, id := range p.NodeByName("s0").Ports {
 		port := &p.Ports[id]
-		want := Port{Rate: 100 * units.Gbps, Breakout: 4, Lane: uint8(i % 4)}
+		want := topologies.Port{Rate: 100 * units.Gbps, Breakout: 4, Lane: uint8(i % 4)}
 		if i == 6 {
-			want = Port{Rate: 40 * units.Gbps}
+			want = topologies.Port{Rate: 40 * units.Gbps}
 		}
 		if port.Rate != want.Rate || port.Breakout != want.Breakout || port.Lane != want.Lane ||
 			p.Ports[port.Peer].Breakout != 0 {

@@ -1,10 +1,11 @@
-package topologies
+package spec
 
 import (
 	"path/filepath"
 	"strconv"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -35,8 +36,8 @@ func (d *draft) hpccFile(v *yamlspec.Value) {
 
 func (d *draft) hpccNodes(w *yamlspec.WordReader) {
 	var nodes, switches, links int
-	if !w.Int(&nodes, "number of nodes", 1, MaxHosts+MaxSwitches) ||
-		!w.Int(&switches, "number of switches", 0, MaxSwitches) ||
+	if !w.Int(&nodes, "number of nodes", 1, topologies.MaxHosts+topologies.MaxSwitches) ||
+		!w.Int(&switches, "number of switches", 0, topologies.MaxSwitches) ||
 		!w.Int(&links, "number of links", 0, maxLinks) {
 		return
 	}
@@ -55,7 +56,7 @@ func (d *draft) hpccNodes(w *yamlspec.WordReader) {
 	for id, at := range isSwitch {
 		n := draftNode{name: "h" + strconv.Itoa(id), at: count}
 		if at != nil {
-			n = draftNode{name: "s" + strconv.Itoa(id), kind: Switch, at: at}
+			n = draftNode{name: "s" + strconv.Itoa(id), kind: topologies.Switch, at: at}
 		}
 		d.add(n)
 	}

@@ -1,4 +1,4 @@
-package topologies
+package spec
 
 import (
 	"testing"
@@ -17,9 +17,9 @@ func TestDocumentedKeys(t *testing.T) {
 	}
 	table, of := keys.Merge("all", names, tables)
 	for name, text := range map[string]string{
-		"topology": Keys().Markdown(), "builders": table.Markdown(of), "programs": new(Programs).keys(true).Markdown(),
+		"topology": Keys().Markdown(), "builders": table.Markdown(of), "programs": new(programs).keys(true).Markdown(),
 		"link": new(linkEntry).keys().Markdown(),
 	} {
-		testenv.Document(t, "../docs/topologies.md", "keys: "+name, text)
+		testenv.Document(t, "../../docs/topologies.md", "keys: "+name, text)
 	}
 }

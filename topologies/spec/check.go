@@ -1,4 +1,4 @@
-package topologies
+package spec
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // maxInterfaceName limits the length of a Linux network interface's name: IFNAMSIZ minus the terminating zero.
@@ -13,43 +14,41 @@ const maxInterfaceName = 15
 
 var nodeName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-func interfaceName(node string, port int) string { return fmt.Sprintf("%s-eth%d", node, port) }
-
 // check reports every error that keeps d from becoming a plan. If sound is false, other mistakes have left parts of d
 // missing, and check reports only errors that cannot follow from these.
 func (d *draft) check(sound bool) {
 	hosts := 0
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		if n.kind == Host {
+		if n.kind == topologies.Host {
 			hosts++
 		}
 		if !nodeName.MatchString(n.name) {
 			n.at.Errorf("name %q: a node's name must start with a letter and have only letters, digits, _ and -", n.name)
 		}
 		// Check the name even if the node's links are uncertain: it has at least one port.
-		name := interfaceName(n.name, max(1, len(n.links)))
+		name := topologies.InterfaceName(n.name, max(1, len(n.links)))
 		if len(name) > maxInterfaceName {
 			n.at.Errorf("node %q: its interface %q would have %d characters, but Linux allows %d: shorten the name",
 				n.name, name, len(name), maxInterfaceName)
 		}
 	}
-	if hosts > MaxHosts || len(d.nodes)-hosts > MaxSwitches {
+	if hosts > topologies.MaxHosts || len(d.nodes)-hosts > topologies.MaxSwitches {
 		d.at.Errorf("%d hosts and %d switches exceed the limits of %d and %d",
-			hosts, len(d.nodes)-hosts, MaxHosts, MaxSwitches)
+			hosts, len(d.nodes)-hosts, topologies.MaxHosts, topologies.MaxSwitches)
 	}
 	for i := range d.links {
 		l := &d.links[i]
-		if d.nodes[l.a].kind == Host && d.nodes[l.b].kind == Host {
+		if d.nodes[l.a].kind == topologies.Host && d.nodes[l.b].kind == topologies.Host {
 			l.at.Errorf("%s and %s are both hosts: put a switch between them", d.nodes[l.a].name, d.nodes[l.b].name)
 		}
 	}
 	for i := range d.links {
-		if l := &d.links[i]; l.mtu > 0 && l.mtu < d.mtu+roceHeaders {
+		if l := &d.links[i]; l.mtu > 0 && l.mtu < d.mtu+topologies.RoCEHeaders {
 			l.at.Errorf("interface_mtu %d of the link from %s to %s is too small: RoCE packets of mtu %d need %d, with headers",
 				l.mtu,
 				d.nodes[l.a].name,
-				d.nodes[l.b].name, d.mtu, d.mtu+roceHeaders)
+				d.nodes[l.b].name, d.mtu, d.mtu+topologies.RoCEHeaders)
 			break
 		}
 	}
@@ -77,7 +76,7 @@ func (d *draft) check(sound bool) {
 // interfaces returns the number of the hosts' ports.
 func (d *draft) interfaces() (n int) {
 	for i := range d.nodes {
-		if d.nodes[i].kind == Host {
+		if d.nodes[i].kind == topologies.Host {
 			n += len(d.nodes[i].links)
 		}
 	}
@@ -105,10 +104,10 @@ func (d *draft) checkPorts(n *draftNode) {
 	switch {
 	case len(n.links) == 0:
 		n.at.Errorf("%v %s has no link", n.kind, n.name)
-	case n.kind == Host && len(n.links) > MaxPortsPerHost:
-		n.at.Errorf("host %s has %d ports, above the limit of %d", n.name, len(n.links), MaxPortsPerHost)
-	case n.kind == Switch && len(n.links) > MaxPortsPerSwitch:
-		n.at.Errorf("switch %s has %d ports, above the limit of %d", n.name, len(n.links), MaxPortsPerSwitch)
+	case n.kind == topologies.Host && len(n.links) > topologies.MaxPortsPerHost:
+		n.at.Errorf("host %s has %d ports, above the limit of %d", n.name, len(n.links), topologies.MaxPortsPerHost)
+	case n.kind == topologies.Switch && len(n.links) > topologies.MaxPortsPerSwitch:
+		n.at.Errorf("switch %s has %d ports, above the limit of %d", n.name, len(n.links), topologies.MaxPortsPerSwitch)
 	}
 }
 
@@ -134,7 +133,7 @@ func (d *draft) checkReach() bool {
 		return size
 	}
 	root := 0
-	for d.nodes[root].kind != Host {
+	for d.nodes[root].kind != topologies.Host {
 		root++
 	}
 	visit(root, 1)
@@ -168,7 +167,7 @@ func (d *draft) checkPairs() {
 		return n
 	}
 	for i := range d.links {
-		if a, b := d.links[i].a, d.links[i].b; d.nodes[a].kind == Switch && d.nodes[b].kind == Switch {
+		if a, b := d.links[i].a, d.links[i].b; d.nodes[a].kind == topologies.Switch && d.nodes[b].kind == topologies.Switch {
 			a, b = root(a), root(b)
 			part[max(a, b)] = min(a, b)
 		}
@@ -178,7 +177,7 @@ func (d *draft) checkPairs() {
 	var hosts []int           // the first host of each set
 	for i := range d.nodes {
 		n := &d.nodes[i]
-		if n.kind != Host || len(n.links) == 0 {
+		if n.kind != topologies.Host || len(n.links) == 0 {
 			continue
 		}
 		var in []int

@@ -1,4 +1,4 @@
-package topologies
+package spec
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
 
 // hpccPlan resolves a topology file of HPCC's simulator.
-func hpccPlan(t testing.TB, text string) (*Plan, error) {
+func hpccPlan(t testing.TB, text string) (*topologies.Plan, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "topo.txt")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -68,9 +69,9 @@ func TestHPCCTopology(t *testing.T) {
 		}
 	}
 	// The builder's nodes are its edge, aggregation and core switches, then the hosts.
-	other := func(id NodeID) NodeID { return (id + 56) % 376 }
+	other := func(id topologies.NodeID) topologies.NodeID { return (id + 56) % 376 }
 	for id := range p.Nodes {
-		ours, theirs := &p.Nodes[id], &built.Nodes[other(NodeID(id))]
+		ours, theirs := &p.Nodes[id], &built.Nodes[other(topologies.NodeID(id))]
 		if len(ours.Ports) != len(theirs.Ports) || ours.Tier != theirs.Tier {
 			t.Fatalf("%s has %d ports on tier %d, %s %d on %d", ours.Name, len(ours.Ports), ours.Tier, theirs.Name,
 				len(theirs.Ports), theirs.Tier)
@@ -92,7 +93,7 @@ func TestHPCCWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Nodes[1].Kind != Switch || p.Nodes[2].Name != "h2" || len(p.Links) != 2 {
+	if p.Nodes[1].Kind != topologies.Switch || p.Nodes[2].Name != "h2" || len(p.Links) != 2 {
 		t.Errorf("%+v", p.Nodes)
 	}
 	got := []any{p.Links[0].Rate, p.Links[0].Delay, p.Links[1].Rate, p.Links[1].Delay}
@@ -122,7 +123,7 @@ func FuzzHPCC(f *testing.F) {
 			return
 		}
 		for i := range p.Hosts {
-			if path := p.PathOf(p.Hosts[0], p.Hosts[i], Pair{}); i > 0 && len(path) < 2 {
+			if path := p.PathOf(p.Hosts[0], p.Hosts[i], topologies.Pair{}); i > 0 && len(path) < 2 {
 				t.Errorf("no path from %d to %d", p.Hosts[0], p.Hosts[i])
 			}
 		}

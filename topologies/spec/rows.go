@@ -1,4 +1,4 @@
-package topologies
+package spec
 
 import (
 	"regexp"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -39,7 +41,7 @@ func (d *draft) keys() keys.Table {
 		link := new(linkEntry)
 		return keys.AnyOf(keys.ListOf(link.keys().JSONSchema()), keys.MapOf(link.changeKeys().JSONSchema()))
 	}
-	programs := func() keys.Table { return new(Programs).keys(false) }
+	programs := func() keys.Table { return new(programs).keys(false) }
 	groups := func() keys.Schema { return keys.MapOf(programs().JSONSchema()) }
 	commands := func() keys.Schema { return keys.MapOf(keys.ListOf(keys.String)) }
 	return append(t,
@@ -123,45 +125,49 @@ func (b *builder) switchKeys(more ...keys.Key) keys.Table {
 }
 
 func (b *builder) parallelKey() keys.Key {
-	return count("ports_per_host", &b.parallel, MaxPortsPerHost, "parallel links of a host to its switch")
+	return count("ports_per_host", &b.parallel, topologies.MaxPortsPerHost, "parallel links of a host to its switch")
 }
 
 func (b *builder) starKeys() keys.Table {
-	return keys.Table{count("hosts", &b.hosts, MaxPortsPerSwitch, "hosts around one switch").Need(), b.parallelKey()}
+	return keys.Table{
+		count("hosts", &b.hosts, topologies.MaxPortsPerSwitch, "hosts around one switch").Need(), b.parallelKey(),
+	}
 }
 
 func (b *builder) leafSpineKeys() keys.Table {
 	return b.switchKeys(
-		count("spines", &b.spines, MaxSwitches, "spine switches").Need(),
-		count("leaves", &b.leaves, MaxSwitches, "leaf switches, each cabled to each spine").Need(),
-		count("hosts_per_leaf", &b.hosts, MaxPortsPerSwitch, "hosts of a leaf").Need(), b.parallelKey())
+		count("spines", &b.spines, topologies.MaxSwitches, "spine switches").Need(),
+		count("leaves", &b.leaves, topologies.MaxSwitches, "leaf switches, each cabled to each spine").Need(),
+		count("hosts_per_leaf", &b.hosts, topologies.MaxPortsPerSwitch, "hosts of a leaf").Need(), b.parallelKey())
 }
 
 // spinesKey returns the key of builders whose spines may be missing.
 func (b *builder) spinesKey(doc string) keys.Key {
-	return keys.Integer("spines", &b.spines).Need().Between("0", strconv.Itoa(MaxSwitches)).Means(doc)
+	return keys.Integer("spines", &b.spines).Need().Between("0", strconv.Itoa(topologies.MaxSwitches)).Means(doc)
 }
 
 func (b *builder) railKeys() keys.Table {
 	return b.switchKeys(
-		count("rails", &b.rails, MaxPortsPerHost, "ports of a host, each at a leaf of its own").Need(),
-		count("groups", &b.groups, MaxSwitches, "groups of hosts with leaves of their own"),
-		count("hosts_per_group", &b.hosts, MaxPortsPerSwitch, "hosts of a group").Need(),
+		count("rails", &b.rails, topologies.MaxPortsPerHost, "ports of a host, each at a leaf of its own").Need(),
+		count("groups", &b.groups, topologies.MaxSwitches, "groups of hosts with leaves of their own"),
+		count("hosts_per_group", &b.hosts, topologies.MaxPortsPerSwitch, "hosts of a group").Need(),
 		b.spinesKey("spine switches; 0: rails meet nowhere"))
 }
 
 func (b *builder) planesKeys() keys.Table {
 	return b.switchKeys(
-		count("planes", &b.rails, MaxPortsPerHost, "ports of a host, each in a leaf-spine of its own").Need(),
+		count("planes", &b.rails, topologies.MaxPortsPerHost, "ports of a host, each in a leaf-spine of its own").Need(),
 		b.spinesKey("spine switches of a plane; 0: it is one switch"),
-		count("leaves", &b.leaves, MaxSwitches, "leaf switches of a plane").Need(),
-		count("hosts_per_leaf", &b.hosts, MaxPortsPerSwitch, "hosts of a leaf").Need())
+		count("leaves", &b.leaves, topologies.MaxSwitches, "leaf switches of a plane").Need(),
+		count("hosts_per_leaf", &b.hosts, topologies.MaxPortsPerSwitch, "hosts of a leaf").Need())
 }
 
 func (b *builder) fatTreeKeys() keys.Table {
-	part := func(name string, n *int, byK, doc string) keys.Key { return count(name, n, MaxHosts, doc).Usually(byK) }
+	part := func(name string, n *int, byK, doc string) keys.Key {
+		return count(name, n, topologies.MaxHosts, doc).Usually(byK)
+	}
 	return b.switchKeys(
-		keys.Integer("k", &b.k).Between("2", strconv.Itoa(2*MaxSwitches)).Usually("none").Means(
+		keys.Integer("k", &b.k).Between("2", strconv.Itoa(2*topologies.MaxSwitches)).Usually("none").Means(
 			"ports of a switch of the k-ary fat-tree, an even number; or give the numbers"),
 		part("pods", &b.pods, "k", "pods"), part("edges", &b.edges, "k/2", "edge switches of a pod"),
 		part("aggregations", &b.aggregations, "k/2", "aggregation switches of a pod"),
@@ -171,16 +177,16 @@ func (b *builder) fatTreeKeys() keys.Table {
 
 // nodeEntry holds the values of the keys of an entry of nodes or change_nodes.
 type nodeEntry struct {
-	kind     Kind
+	kind     topologies.Kind
 	buffer   units.Bytes
-	group    Text
-	programs Programs
+	group    yamlspec.Name
+	programs programs
 }
 
 func (n *nodeEntry) keys() keys.Table {
 	return slices.Concat(keys.Table{
 		keys.Names("name").Need().Means("the node, or several: `H0..H15`"),
-		keys.Word("kind", &n.kind, Host.String(), Switch.String()).Need().Means("kind of the nodes"),
+		keys.Word("kind", &n.kind, topologies.Host.String(), topologies.Switch.String()).Need().Means("kind of the nodes"),
 		bufferKey(&n.buffer),
 	}, n.programKeys())
 }
@@ -210,7 +216,7 @@ func (l *linkEntry) endKeys(what string) keys.Table {
 func (l *linkEntry) keys() keys.Table {
 	return slices.Concat(l.endKeys("the links: each is cabled to each of the other"), l.keysUsually("the topology's"),
 		keys.Table{
-			count("count", &l.count, MaxPortsPerSwitch, "parallel links").Usually("1"), l.weightKey(),
+			count("count", &l.count, topologies.MaxPortsPerSwitch, "parallel links").Usually("1"), l.weightKey(),
 			keys.Integer("breakout", &l.breakout).Between("2", strconv.Itoa(maxBreakout)).Usually("none").Means(
 				"into how many ports of equal rate each port of `from` is broken out; `rate` is the whole port's"),
 		})
@@ -227,7 +233,7 @@ func (l *linkEntry) weightKey() keys.Key {
 }
 
 // keys returns the keys of the environment of programs; single is true for that of one node.
-func (p *Programs) keys(single bool) keys.Table {
+func (p *programs) keys(single bool) keys.Table {
 	texts := func(name, doc string) keys.Key {
 		return keys.Other(name, "list of texts", func() keys.Schema { return keys.ListOf(keys.String) }).Means(doc)
 	}

@@ -1,10 +1,10 @@
-package topologies_test
+package spec_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestInterfaceMTU checks that interfaces have the MTU of their link, which is Ethernet's unless the topology sets
@@ -22,7 +22,7 @@ func TestInterfaceMTU(t *testing.T) {
 		{two + "interface_mtu: 9000\nchange_links: [{from: s0, to: h1, interface_mtu: 1280}]", [2]int{9000, 1280}},
 		{"star: {hosts: 2, interface_mtu: 2000}", [2]int{2000, 2000}},
 	} {
-		plan, err := topologies.Parse("t.yaml", []byte(c.spec))
+		plan, err := spec.Parse("t.yaml", []byte(c.spec))
 		if err != nil {
 			t.Errorf("%s: %v", c.spec, err)
 			continue
@@ -37,7 +37,7 @@ func TestInterfaceMTU(t *testing.T) {
 			t.Errorf("%s: the largest MTU is %d, want %d", c.spec, plan.InterfaceMTU, want)
 		}
 	}
-	for spec, want := range map[string]string{
+	for text, want := range map[string]string{
 		two + "mtu: 4096\ninterface_mtu: 4255": "RoCE packets of mtu 4096 need 4256",
 		two + "mtu: 9057":                      "9056",
 		two + "interface_mtu: 1279":            "1280",
@@ -45,8 +45,8 @@ func TestInterfaceMTU(t *testing.T) {
 		two + "mtu: 1200\nchange_links: [{from: s0, to: h1, interface_mtu: 1300}]": "the link from",
 		two + "change_links: [{from: s0, to: h1}]":                                 "interface_mtu and weight",
 	} {
-		if _, err := topologies.Parse("t.yaml", []byte(spec)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", spec, err, want)
+		if _, err := spec.Parse("t.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -1,17 +1,17 @@
-package topologies_test
+package spec_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/topologies"
+	"github.com/pausenet/pausenet/topologies/spec"
 )
 
 // TestPrograms checks that the settings for all nodes, all of a kind, all of a group and a single node are combined:
 // the most specific takes precedence, and lists are appended.
 func TestPrograms(t *testing.T) {
-	plan, err := topologies.Parse("/lab/pod.yaml", []byte(`
+	plan, err := spec.Parse("/lab/pod.yaml", []byte(`
 star: {hosts: 3}
 defaults: {private: [/tmp], env: {A: 1, B: 1}, exec: [true], nat: true}
 kinds:
@@ -68,7 +68,7 @@ func TestGroupsRefused(t *testing.T) {
 		"change_nodes: [{name: h0}]":                                        "this entry changes nothing: give group, image, binds,",
 		"change_nodes: [{name: h0, group: ''}]":                             "the name is empty: remove group for none",
 	} {
-		if _, err := topologies.Parse("x.yaml", []byte("star: {hosts: 2}\n"+text)); err == nil ||
+		if _, err := spec.Parse("x.yaml", []byte("star: {hosts: 2}\n"+text)); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}

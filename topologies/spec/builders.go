@@ -1,4 +1,4 @@
-package topologies
+package spec
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/yamlspec"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -84,10 +85,10 @@ func (b *builder) hostLinks(host, sw int) {
 func (b *builder) node(role string, index int) int {
 	n := draftNode{
 		name: strings.Replace(*b.patterns[role], "%d", strconv.Itoa(index), 1),
-		kind: Switch, buffer: b.buffer, at: b.at,
+		kind: topologies.Switch, buffer: b.buffer, at: b.at,
 	}
 	if role == "host" {
-		n.kind, n.buffer = Host, 0
+		n.kind, n.buffer = topologies.Host, 0
 	}
 	return b.add(n)
 }
@@ -240,8 +241,9 @@ func (b *builder) fatTree() {
 // tooLarge reports sizes above the limits before building anything.
 func (b *builder) tooLarge(hosts, switches, links int) bool {
 	switch {
-	case hosts > MaxHosts || switches > MaxSwitches:
-		b.at.Errorf("%d hosts and %d switches exceed the limits of %d and %d", hosts, switches, MaxHosts, MaxSwitches)
+	case hosts > topologies.MaxHosts || switches > topologies.MaxSwitches:
+		b.at.Errorf("%d hosts and %d switches exceed the limits of %d and %d", hosts, switches, topologies.MaxHosts,
+			topologies.MaxSwitches)
 	case links > maxLinks:
 		b.at.Errorf("%d links exceed the limit of %d", links, maxLinks)
 	default:
