@@ -36,7 +36,7 @@ func choosePlane(given string) (string, error) {
 	case plane.Kernel:
 		return given, checkPrivileges()
 	case plane.Wazero: // not offered: only tests use it
-		if err := kernel.HasWazero(); err != nil {
+		if err := kernel.CheckWazero(); err != nil {
 			return "", badInput(err)
 		}
 		return given, nil

@@ -66,7 +66,7 @@ func newAboutProgram() *aboutProgram {
 	if p.Pipelines.Kernel != "" {
 		p.Planes = append(p.Planes, plane.Kernel)
 	}
-	if kernel.HasWazero() == nil {
+	if kernel.CheckWazero() == nil {
 		p.Planes = append(p.Planes, plane.Wazero)
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// HasWazero returns nil: this program includes the wazero plane.
-func HasWazero() error { return nil }
+// CheckWazero returns nil: this program includes the wazero plane.
+func CheckWazero() error { return nil }
 
 func openWazero(plan *topologies.Plan, features plane.Features) (plane.Plane, error) {
 	return wasmplane.OpenAs(plane.Wazero, reference.Load, plan, features)
