@@ -8,9 +8,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Hop holds one switch's telemetry about the port that an acknowledged packet left by, without the wraps of its format
-// (cc.Sample.Hops). The last three fields compare it with the flow's previous ACK on the same path. They are 0 if there
-// is none, or if the bytes sent may have wrapped more than once since.
+// Hop holds one switch's telemetry about the port that an acknowledged packet left by. Its numbers do not wrap, unlike
+// those of the format (cc.Sample.Hops). The last three fields compare it with the flow's previous ACK on the same path.
+// They are 0 if there is none, if the packet did not leave after that ACK's, or if a counter may have wrapped more than
+// once in between.
 type Hop struct {
 	Rate       float64 // line rate in b/s; 0 if the format cannot represent it
 	Departed   float64 // departure of the packet in ps, a multiple of 1 ns
@@ -48,7 +49,7 @@ type pathTelemetry struct {
 
 type hopState struct {
 	departed vtime.Time
-	sent     int64 // without wraps
+	sent     int64 // unwrapped
 	queued   int64
 }
 
@@ -66,7 +67,7 @@ func (t *Telemetry) Read(s *cc.Sample) []Hop {
 		hop := Hop{Rate: float64(h.Rate), Departed: float64(at), TxBytes: float64(sent), QueueBytes: float64(h.QueueBytes)}
 		// A packet of an earlier departure arrives late: it neither compares with the later one nor replaces it.
 		if !known || at > last.departed {
-			if elapsed := at - last.departed; known && s.RTT < cc.INTTimeWrap && wrapsOnce(hop.Rate, elapsed) {
+			if elapsed := at - last.departed; known && s.RTT < cc.INTTimeWrap && wrapsAtMostOnce(hop.Rate, elapsed) {
 				hop.Elapsed, hop.TxDelta = float64(elapsed), float64(sent-last.sent)
 				hop.QueueGradient = float64(h.QueueBytes-last.queued) * 8e12 / float64(elapsed)
 			}
@@ -99,7 +100,7 @@ func (t *Telemetry) path(id uint16, hops int) (path *pathTelemetry, known bool) 
 	return &t.paths[0], known
 }
 
-// departed returns the last time up to now that a wrapped departure stands for.
+// departed returns the latest time, up to now, that a wrapped departure can stand for.
 func departed(now, wrapped vtime.Time) vtime.Time {
 	now -= now % vtime.Nanosecond
 	age := (now - wrapped) % cc.INTTimeWrap
@@ -109,8 +110,8 @@ func departed(now, wrapped vtime.Time) vtime.Time {
 	return now - age
 }
 
-// unwrapped returns the count of bytes nearest to the last one that a wrapped count stands for: at most the last one if
-// it is earlier, else at least.
+// unwrapped returns the count of bytes that a wrapped count stands for: the one nearest to last, at or below it if the
+// count is earlier, else at or above it.
 func unwrapped(wrapped, last int64, earlier bool) int64 {
 	after := (wrapped - last) % cc.INTTxWrap
 	if after < 0 {
@@ -122,8 +123,8 @@ func unwrapped(wrapped, last int64, earlier bool) int64 {
 	return last + after
 }
 
-// wrapsOnce reports whether a port's count of bytes wraps at most once in a time.
-func wrapsOnce(rate float64, elapsed vtime.Time) bool {
+// wrapsAtMostOnce reports whether a port's count of bytes wraps at most once in the elapsed time.
+func wrapsAtMostOnce(rate float64, elapsed vtime.Time) bool {
 	rate = cmp.Or(rate, MostRate)
 	return rate*float64(elapsed)/8e12 < cc.INTTxWrap
 }

@@ -61,7 +61,7 @@ var header = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 
 var errDamaged = errors.New("not a WebAssembly module, or damaged")
 
-// damaged recovers from a reader's panic at the end of its data.
+// damaged recovers from a reader's panic, and sets err.
 func damaged(err *error) {
 	if r := recover(); r != nil {
 		if r != errDamaged {
@@ -107,7 +107,7 @@ func appendSection(out []byte, s section) []byte {
 	return append(out, content...)
 }
 
-// reader reads a module; at its end it panics with errDamaged.
+// reader reads a module. It panics with errDamaged at the end of the data, and at an invalid number.
 type reader struct{ data []byte }
 
 func (r *reader) bytes(n uint32) []byte {
@@ -226,21 +226,21 @@ var operandsOf = func() (of [256]operands) {
 		{opBrTable, opBrTable, branchTable},
 		{opReturn, opReturn, none},
 		{opCall, opCall, oneNumber},
-		{0x11, 0x11, twoNumbers}, // call_indirect
-		{opDrop, 0x1b, none},
-		{0x1c, 0x1c, typeList},         // drop, select
+		{0x11, 0x11, twoNumbers},       // call_indirect
+		{opDrop, 0x1b, none},           // drop, select
+		{0x1c, 0x1c, typeList},         // select with types
 		{0x20, opGlobalSet, oneNumber}, // variables
-		{0x25, 0x25, oneNumber},
-		{0x26, 0x26, tableChange}, // table.get, table.set
-		{0x28, 0x3e, twoNumbers},  // loads and stores
-		{0x3f, 0x40, oneByte},     // memory.size, memory.grow
+		{0x25, 0x25, oneNumber},        // table.get
+		{0x26, 0x26, tableChange},      // table.set
+		{0x28, 0x3e, twoNumbers},       // loads and stores
+		{0x3f, 0x40, oneByte},          // memory.size, memory.grow
 		{opI32Const, opI64Const, oneNumber},
 		{0x43, 0x43, fourBytes},
 		{0x44, 0x44, eightBytes},
-		{0x45, 0xc4, none}, // numbers
-		{0xd0, 0xd0, oneByte},
-		{0xd1, 0xd1, none},
-		{0xd2, 0xd2, oneNumber}, // ref.null, ref.is_null, ref.func
+		{0x45, 0xc4, none},      // comparisons, arithmetic, conversions
+		{0xd0, 0xd0, oneByte},   // ref.null
+		{0xd1, 0xd1, none},      // ref.is_null
+		{0xd2, 0xd2, oneNumber}, // ref.func
 		{0xfc, 0xfc, extended},
 	} {
 		for op := int(r.first); op <= int(r.last); op++ {

@@ -55,8 +55,8 @@ var swiftSpec = define(Spec{
 			"number of retransmission timeouts without an ACK between them that set the window to min_cwnd"),
 		{
 			Name: "pacing", Kind: ChoiceKind, Choices: []string{"always", "below-one"}, Default: "always",
-			Doc: "always: at cwnd/RTT, within the line rate; below-one: as in the paper, at line rate from one " +
-				"packet up, where only whole packets of the window count",
+			Doc: "always: at cwnd/RTT, within the line rate; below-one: as in the paper, at line rate for windows of " +
+				"one packet or more, rounded down to whole packets",
 		},
 	},
 }, func(env Env, s *Settings) (*swiftConstants, error) {
@@ -88,7 +88,7 @@ var swiftSpec = define(Spec{
 	return &swift{c: c, cwnd: c.cwnd, srtt: c.baseRTT, lastCut: longAgo, rate: c.rate(c.cwnd, c.baseRTT)}
 })
 
-// longAgo precedes every event, yet is far enough from the end of the range to subtract from it.
+// longAgo precedes every event, but is close enough that subtracting it from a time does not overflow.
 const longAgo = -vtime.Never / 2
 
 // swiftConstants holds Swift's constants, shared by all flows. Times are in picoseconds, windows in packets.
@@ -118,7 +118,7 @@ func (c *swiftConstants) rate(cwnd, rtt float64) float64 {
 	return min(c.line, float64(cwnd*c.lineBits)/rtt)
 }
 
-// swift implements Swift's sender for the fabric's window; a host's own delay does not exist here.
+// swift implements Swift's sender with only the fabric's window: hosts here have no delay of their own.
 type swift struct {
 	Base
 	c *swiftConstants
@@ -140,20 +140,20 @@ func (w *swift) Rate() float64 {
 	return w.rate
 }
 
-// Retimes returns false below one packet: the pacer keeps a packet's departure, like Carousel. From one packet up, the
-// window acts at once; htsim, which paces only below one packet, discards the pacer's time there.
+// Retimes returns false for windows below one packet: the scheduled departure stays, as in Carousel. A larger window
+// takes effect at once, as in htsim, which paces only below one packet.
 func (w *swift) Retimes() bool { return w.cwnd >= 1 }
 
 // Window returns cwnd in payload bytes, but at least one packet: below that, pacing alone limits the flow.
 func (w *swift) Window() int64 {
 	cwnd := max(1, w.cwnd)
 	if !w.c.always {
-		cwnd = math.Floor(cwnd) // a window lets a packet start while anything of it is left
+		cwnd = math.Floor(cwnd) // otherwise a fraction of the window would admit a whole packet
 	}
 	return int64(cwnd * w.c.mtu)
 }
 
-// Preset sets the state of a flow that had its rate at its target delay.
+// Preset sets the state of a flow that has been sending at this rate, at its target delay.
 func (w *swift) Preset(_ vtime.Time, rate float64) {
 	cwnd := float64(rate*w.c.base) / w.c.lineBits
 	w.srtt, w.measured = w.c.target(clamp(cwnd, w.c.minCwnd, w.c.maxCwnd)), true

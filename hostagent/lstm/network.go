@@ -29,10 +29,11 @@ const (
 // the head.
 type Parameters [parameterCount]float64
 
-// Features holds K at the last three samples, the oldest first (see Series).
+// Features holds K, the last three RTT samples' relative deviations from the smoothed RTT, the oldest first (see
+// Series).
 type Features [Steps]float64
 
-// Network infers. It is read-only after New, and any number of flows may share it.
+// Network predicts RTTs. It is read-only after New, and any number of flows may share it.
 type Network struct {
 	input      [rows]float64
 	recurrent  [rows][Hidden]float64
@@ -66,7 +67,8 @@ type state struct {
 	out   [Hidden]float64 // h
 }
 
-// Predict returns out_t, the network's estimate of L_t: the next RTT will be (1+out_t)*S_t (equation 12).
+// Predict returns out_t, the network's estimate of L_t: the next RTT will be (1+out_t)*S_t, where S_t is the smoothed
+// RTT (equation 12).
 func (n *Network) Predict(k *Features) float64 {
 	var s [2]state
 	n.first(k[0], &s[0])
@@ -127,7 +129,7 @@ func (s *state) emit() {
 	}
 }
 
-// head returns the linear layer.
+// head returns the output of the linear layer.
 func (n *Network) head(s *state) float64 {
 	out := n.outputBias
 	for j, w := range n.output {

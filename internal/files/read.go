@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Read returns the content of a file. Nothing but a regular file is read, and none that is larger than its kind may
-// be; it does not wait for anybody.
+// Read returns the content of a file. It refuses anything but a regular file, and a file that is larger than its kind
+// may be. It never blocks, not even on a named pipe.
 func Read(path string, kind Kind) ([]byte, error) {
 	f, err := Open(path, kind)
 	if err != nil {
@@ -21,11 +21,11 @@ func Read(path string, kind Kind) ([]byte, error) {
 	return all(f, path, kind)
 }
 
-// OnlyBelow names the environment variable with the only folder whose files this package opens for reading; empty: all.
-// A program that runs commands for others sets it, since messages quote files.
+// OnlyBelow names the environment variable that restricts reading to the files below one folder; empty: no restriction.
+// A program that runs commands for others sets it, because error messages quote the files they concern.
 const OnlyBelow = "PAUSENET_FILES_BELOW"
 
-// outside returns an error for an existing file outside of the only folder. Links count as what they point to.
+// outside returns an error for an existing file outside of that folder. It follows symbolic links.
 func outside(path string) error {
 	folder := os.Getenv(OnlyBelow)
 	if folder == "" {
@@ -42,13 +42,13 @@ func outside(path string) error {
 		return err
 	}
 	if below, err := filepath.Rel(folder, real); err != nil || !filepath.IsLocal(below) {
-		return &Error{path, "is outside of " + folder + ", whose files alone may be read here (copy it there)"}
+		return &Error{path, "is outside of " + folder + ": only files below that may be read (copy it there)"}
 	}
 	return nil
 }
 
-// Open opens a file for reading, with the checks of Read. The file may still grow, so a reader of streams must limit
-// what it keeps.
+// Open opens a file for reading, with the checks of Read. The file may still grow, so callers must limit how much they
+// keep of it.
 func Open(path string, kind Kind) (*os.File, error) {
 	if err := outside(path); err != nil {
 		return nil, err
@@ -128,8 +128,8 @@ func IsStream(name string) bool {
 	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
 
-// Input returns the content of a name on the command line: a file's, as by Read, or a stream's up to its end, for which
-// it waits.
+// Input returns the content of a file or stream that the command line names. It reads a file like Read, and a stream to
+// its end, for which it waits.
 func Input(name string, kind Kind) ([]byte, error) {
 	if !IsStream(name) {
 		return Read(name, kind)

@@ -30,9 +30,9 @@ func NeedRoot(t testing.TB) {
 	t.Skip(why)
 }
 
-// WholeScenario skips a test that drives whole scenarios, or renders their results, on one goroutine, in the short mode
-// of the race detector's runs. The race detector makes such tests ten times as slow, and finds nothing that shorter
-// tests of the same code do not show.
+// WholeScenario skips a test in short mode, in which the race detector runs. Call it in tests that drive whole
+// scenarios, or render their results, on one goroutine. The race detector makes such tests ten times as slow, and finds
+// nothing that shorter tests of the same code do not show.
 func WholeScenario(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

@@ -21,7 +21,7 @@ const (
 
 	// OpcodePFC is the MAC control opcode of PFC (IEEE 802.1Qbb).
 	OpcodePFC = 0x0101
-	// pfcQuantumBytes is the line time of a quantum: 512 bit times.
+	// pfcQuantumBytes is the line time of a quantum, 512 bit times, in bytes.
 	pfcQuantumBytes = 512 / 8
 )
 

@@ -17,7 +17,7 @@ import (
 // control frames change it.
 type pauseRecord struct {
 	total        vtime.Time // paused time of all periods except the last
-	since, until vtime.Time // start of the last period
+	since, until vtime.Time // start and end of the last period
 	over         bool       // the last period has ended, whatever the registers say
 	sent         uint64     // PAUSEs that the port has built
 	received     uint64     // PAUSEs that it has received
@@ -62,7 +62,7 @@ func (m *monitor) changed(now vtime.Time, p *port, priorities uint32) {
 	}
 }
 
-// linkDown ends the pauses of a port whose link has gone down: from now on the link holds its queues.
+// linkDown ends the pauses of a port whose link has gone down: from now on its queues wait for the link instead.
 func (m *monitor) linkDown(now vtime.Time, p *port) {
 	if m.tracer != nil {
 		for i := range uint8(switchagent.Priorities) {
@@ -112,12 +112,11 @@ func (e *Engine) Pauses(p int, priority uint8) (sent, received uint64) {
 // Counts holds the marks and losses of one port and priority. Only live fabrics have them: pipelines count by port, and
 // the engine attributes each frame as its pass returns.
 type Counts struct {
-	CE, UE uint64 // packets marked congestion experienced, and undetermined, as they left or, by a step, joined the queue
-	// CNMs counts the messages built for a burst in the queue of the priority. The messages themselves have another
-	// priority.
+	CE, UE uint64 // packets marked CE, and UE (undetermined), as they left or joined the queue
+	// CNMs counts the CNMs built for a burst in this priority's queue. The CNMs themselves have another priority.
 	CNMs uint64
-	// Lost counts frames lost to faults, except those that overran a port or found no route. A PFC frame counts for the
-	// priority that it pauses or resumes.
+	// Lost counts frames lost to faults, except LossPause and LossRoute. A PFC frame counts for the priority that it
+	// pauses or resumes.
 	Lost    [Losses]uint64
 	Refused [switchagent.Drops]uint64 // by the traffic manager, except frames that it discarded for a fault
 	Dropped [ebpf.Reasons]uint64      // by the ingress pipeline
@@ -180,7 +179,7 @@ func (m *monitor) builtCNMs(p int32, priority uint8) {
 	}
 }
 
-// lost counts a frame lost to a fault at port p. If it was on the wire the egress pipeline may have marked it.
+// lost counts a frame lost to a fault at port p. If the frame was on the wire, the egress pipeline may have marked it.
 func (m *monitor) lost(p *port, why Loss, f *frame.Frame) {
 	if m.counts == nil {
 		return

@@ -4,23 +4,23 @@
 // Life cycle: open a Plane for a plan and the fabric's Features (package wasmplane, or kernel), and give both to New.
 // Then, in any order, call AddFlow, Call and At to schedule work, and the faults' methods (SetLink, SetLoss, SetDelay,
 // SetRate, SetReceiver, InjectPFCStorm). Run drives the fabric to a time, or until nothing moves; it may be called
-// again. Check makes the final check. Close the plane last. A driver by the wall clock takes single steps in place of
-// Run: Start, then Next, Reach and Step.
+// again. Check makes the final check. Close the plane last. A driver that follows the wall clock takes single steps
+// instead of calling Run: Start, then Next, Reach and Step.
 //
 // Files:
 //
-//   - Data, lowest first: events.go (scheduler: the events of partitions), totals.go, violation.go, wire.go (frames on
-//     a cable), port.go, links.go (all ports), flow.go, flowtable.go, observer.go (interfaces of observers and
-//     tracers), worker.go (the state of a worker), engine.go.
+//   - Data, the lowest layer first: events.go (scheduler: the events of partitions), totals.go, violation.go, wire.go
+//     (frames on a cable), port.go, links.go (all ports), flow.go, flowtable.go, observer.go (interfaces of observers
+//     and tracers), worker.go (the state of a worker), engine.go.
 //   - Order of events: dispatch.go (the events of a partition), deferred.go (events that hosts' ports defer),
 //     partitions.go (how far to drive which partition; package partition divides the fabric), workers.go (several at
 //     once), calls.go, start.go, run.go (Run), step.go (live fabrics), panic.go. Package calendar has the event queues.
-//   - The way of a frame: forwarding.go; flows.go, queuepairs.go, hoststack.go and slowpath.go (frames that hosts and
+//   - The path of a frame: forwarding.go; flows.go, queuepairs.go, hoststack.go and slowpath.go (frames that hosts and
 //     switches' processors send and receive); operations.go and rings.go (flows that wait for others), messages.go
-//     (flows that exist only while they are open). Packages plane and wasmplane are the pipelines' side. Package
+//     (flows that exist only while they are open). Packages plane and wasmplane run the pipelines. Package
 //     fingerprint hashes a run's frame events, to compare two runs.
-//   - Flow control: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go compares the pipelines with the
-//     PAUSEs that arrive, and excuses the effects of a lost PAUSE.
+//   - Flow control: flowcontrol.go, flowcontrol_pfc.go, flowcontrol_cbfc.go; pauses.go checks the pipelines'
+//     registers against the PAUSEs that arrive, and excuses the effects of a lost PAUSE.
 //   - Switch settings: package fill (the pipelines' tables), reconfigure.go (settings and cables that change during a
 //     run), lossless.go (the settings that explain a drop in a lossless class).
 //   - The paths of flows: package paths, and ways.go (under the present routes).
@@ -46,5 +46,5 @@
 //     those of Flows across AddFlow.
 //   - After an error of Run the run cannot continue, and its results are invalid. A broken invariant is no error:
 //     Check returns it.
-//   - The panic of a congestion control leaves Run: recover, and call Panicked. After that, read only counts.
+//   - If a congestion control panics, so does Run: recover, and call Panicked. After that, read only counts.
 package engine

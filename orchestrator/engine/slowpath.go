@@ -16,14 +16,14 @@ import (
 type slowPath struct {
 	processors []switchagent.Processor // by switch
 	trees      [][]int32               // by switch, the ports through which it floods
-	ways       map[int][]int32         // by destination switch, then by switch: the next port; -1: none
+	nextPorts  map[int][]int32         // by destination switch, then by switch; -1: no path
 	querier    bool                    // a host has sent a membership query
 }
 
 // isSwitch reports whether an address is in the pipelines' range of switch addresses.
 func isSwitch(a wire.Addr) bool { return a[0] == 10 && a[1] == 254 }
 
-// switchOf returns the index of the switch with an address; -1 without one.
+// switchOf returns the index of the switch with an address; -1 if no switch has it.
 func (w *worker) switchOf(a wire.Addr) int {
 	if i := int(a[2])<<8 + int(a[3]) - 1; isSwitch(a) && i >= 0 && i < len(w.switches) {
 		return i
@@ -47,7 +47,7 @@ func (s *slowPath) findTrees(l *links) {
 	if s.processors == nil {
 		return
 	}
-	s.ways = map[int][]int32{}
+	s.nextPorts = map[int][]int32{}
 	trees := make([][]int32, len(l.plan.Switch))
 	reached := make([]bool, len(l.plan.Switch))
 	for root := range l.plan.Switch {
@@ -56,16 +56,16 @@ func (s *slowPath) findTrees(l *links) {
 		}
 		reached[root] = true
 		for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
-			own := queue[0]
-			for _, id := range l.switchPorts(own) {
+			near := queue[0]
+			for _, id := range l.switchPorts(near) {
 				p := &l.ports[id]
 				switch far := &l.ports[p.peer]; {
 				case !l.LinkUp(int(id)):
 				case !far.isSwitch:
-					trees[own] = append(trees[own], p.id)
+					trees[near] = append(trees[near], p.id)
 				case !reached[far.index]:
 					reached[far.index] = true
-					trees[own] = append(trees[own], p.id)
+					trees[near] = append(trees[near], p.id)
 					trees[far.index] = append(trees[far.index], far.id)
 					queue = append(queue, int(far.index))
 				}
@@ -75,23 +75,23 @@ func (s *slowPath) findTrees(l *links) {
 	s.trees = trees
 }
 
-// wayTo returns the port by which one switch reaches another over the fewest links; -1 without a path.
-func (s *slowPath) wayTo(l *links, from, to int) int32 {
-	ways := s.ways[to]
-	if ways == nil {
-		ways = slices.Repeat([]int32{-1}, len(l.plan.Switch))
+// nextPort returns the port by which one switch reaches another over the fewest links; -1 if there is no path.
+func (s *slowPath) nextPort(l *links, from, to int) int32 {
+	ports := s.nextPorts[to]
+	if ports == nil {
+		ports = slices.Repeat([]int32{-1}, len(l.plan.Switch))
 		for queue := []int{to}; len(queue) > 0; queue = queue[1:] {
 			for _, id := range l.switchPorts(queue[0]) {
 				far := &l.ports[l.ports[id].peer]
-				if l.LinkUp(int(far.id)) && far.isSwitch && int(far.index) != to && ways[far.index] < 0 {
-					ways[far.index] = far.id
+				if l.LinkUp(int(far.id)) && far.isSwitch && int(far.index) != to && ports[far.index] < 0 {
+					ports[far.index] = far.id
 					queue = append(queue, int(far.index))
 				}
 			}
 		}
-		s.ways[to] = ways
+		s.nextPorts[to] = ports
 	}
-	return ways[from]
+	return ports[from]
 }
 
 // forProcessor reports whether the switch's processor must handle a program's frame after its pass.
@@ -143,7 +143,7 @@ func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
 			return w.answer(in, f, switchagent.CauseRoute, 0)
 		}
 		if to >= 0 && to != int(in.index) {
-			out := w.slowPath.wayTo(&w.links, int(in.index), to)
+			out := w.slowPath.nextPort(&w.links, int(in.index), to)
 			switch {
 			case out < 0:
 				return w.answer(in, f, switchagent.CauseRoute, 0)
@@ -158,15 +158,15 @@ func (w *worker) takeSlowPath(in *port, f *frame.Frame) error {
 	return w.answer(in, f, switchagent.CauseOwn, 0)
 }
 
-// answer lets a switch's processor answer a frame from port in, through the same port. The frame ends.
+// answer lets a switch's processor answer a frame from port in, through the same port. It consumes the frame.
 func (w *worker) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int) error {
-	on := &switchagent.Link{Between: wire.Between{From: w.plan.Ports[in.id].MAC, To: w.plan.Ports[in.peer].MAC}}
+	link := &switchagent.Link{Between: wire.Between{From: w.plan.Ports[in.id].MAC, To: w.plan.Ports[in.peer].MAC}}
 	if far := &w.ports[in.peer]; !far.isSwitch {
-		on.Host = w.plan.Address(topologies.PortID(far.id)).As4()
+		link.Host = w.plan.Address(topologies.PortID(far.id)).As4()
 	}
 	processor := &w.slowPath.processors[in.index]
 	reply := w.pool.Get(min(switchagent.MostAnswer(int(f.Length)), plane.FrameSize(w.plan)))
-	n := processor.Answer(w.now, reply.Data(), f.Data(), on, why, mtu)
+	n := processor.Answer(w.now, reply.Data(), f.Data(), link, why, mtu)
 	if why == switchagent.CauseOwn {
 		w.takeFrame(f, w.senderOf(f))
 	} else {
@@ -185,7 +185,7 @@ func (w *worker) answer(in *port, f *frame.Frame, why switchagent.Cause, mtu int
 	return w.sendOn(in.id, reply, wire.PriorityOf(reply.Data()))
 }
 
-// fragment sends the fragments of a frame through port out, whose MTU it exceeds. The frame ends.
+// fragment sends a frame that exceeds the MTU of port out through it in fragments. It consumes the frame.
 func (w *worker) fragment(out int32, f *frame.Frame, priority uint8) error {
 	mtu := w.mtuOf(out)
 	for at, more := 0, true; more; {
@@ -218,7 +218,7 @@ func (w *worker) takeFrame(f *frame.Frame, sender *port) {
 	w.pool.Put(f)
 }
 
-// sendOn queues a frame that takes the slow path at port out.
+// sendOn queues a frame that takes the slow path at port out, or drops it if the queue is full.
 func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
 	p := &w.ports[out]
 	f.InPort, f.Entry = -1, 0
@@ -233,8 +233,8 @@ func (w *worker) sendOn(out int32, f *frame.Frame, priority uint8) error {
 	return w.enqueue(out, f, priority)
 }
 
-// emit queues a frame of a switch's control plane at its port out, at a time that may be in the future. Until then the
-// fabric has no such frame.
+// emit queues a frame of a switch's control plane at its port out, at a time that may be in the future. The frame
+// counts only from then on.
 func (e *Engine) emit(out int32, data []byte, at vtime.Time) {
 	data = slices.Concat(data, make([]byte, max(0, ebpf.FrameMin-len(data))))
 	e.At(at, func(vtime.Time) error {
@@ -247,9 +247,9 @@ func (e *Engine) emit(out int32, data []byte, at vtime.Time) {
 	})
 }
 
-// flood sends copies of a broadcast or multicast frame from port in along the tree. Switches ignore memberships, as no
-// router queries them: every group goes to all hosts. Once a host queries them itself, reports are flooded too (RFC
-// 4541, section 2.1.1).
+// flood sends copies of a broadcast or multicast frame from port in along the tree. Switches do not track group
+// memberships, because no router queries them: the frames of every group go to all hosts. Once a host sends a query,
+// membership reports are flooded too (RFC 4541, section 2.1.1).
 func (w *worker) flood(in *port, f *frame.Frame, priority uint8) error {
 	switch switchagent.MembershipOf(f.Data()) {
 	case switchagent.MembershipLink:

@@ -29,13 +29,13 @@ const maxViolations = 100
 // NothingDropped names the invariant of lossless classes.
 const NothingDropped = "nothing is dropped in a lossless class"
 
-// brokenInvariant records a violation with the partition in which it was found; -1: at a barrier.
+// brokenInvariant records a violation with the partition in which it was found, or noPartition.
 type brokenInvariant struct {
 	partition int32
 	*Violation
 }
 
-// fail records a broken invariant.
+// fail returns a violation for a broken invariant, and records it unless there are too many.
 func (w *worker) fail(invariant, location, format string, args ...any) *Violation {
 	v := &Violation{Invariant: invariant, Location: location, Time: w.now, Detail: fmt.Sprintf(format, args...), Times: 1}
 	if len(w.broken) < w.maxBroken {

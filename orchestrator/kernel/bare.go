@@ -11,8 +11,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// BarePass measures a pass without pipelines, traffic manager and engine: the programs of its port only send frames
-// back. Compare the cost of a hop with it.
+// BarePass makes passes without pipelines, traffic manager and engine: the programs of its port only send frames back.
+// Their cost is the part of a hop that the kernel itself takes.
 type BarePass struct {
 	programs *kernel.Bare
 	fabric   *Fabric
@@ -20,8 +20,8 @@ type BarePass struct {
 	frames   [2][]byte
 }
 
-// NewBarePass builds a fabric from plan and uses its first port. It sends two frames alternately, a full data packet
-// and an ACK, like a hop with an ACK per packet.
+// NewBarePass builds a fabric from plan, of which passes use the first port. Send alternates between the two frames: a
+// full data packet and an ACK stand for a hop with an ACK per packet.
 func NewBarePass(plan *topologies.Plan, frames [2][]byte) (b *BarePass, err error) {
 	b = &BarePass{frames: frames}
 	defer CloseFailed(&b, &err)

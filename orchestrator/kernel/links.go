@@ -23,8 +23,8 @@ const vethInfoPeer = 1
 // makeLinks creates each port's veth pair directly in its namespaces, with both ends up, and marks the namespaces as
 // pausenet's. The thread is in the hub namespace.
 func (f *Fabric) makeLinks() error {
-	// Before Linux 6.15 the kernel takes an interface's index for used if the namespace that the request comes from has
-	// it, wherever the interface is to be. So the requests come from a namespace that has none but lo.
+	// Before Linux 6.15 the kernel refuses an interface index that the requesting thread's namespace uses, even for an
+	// interface in another namespace. So the requests come from a namespace that has only lo.
 	empty, err := newNamespace()
 	if err != nil {
 		return err
@@ -196,11 +196,11 @@ func (f *Fabric) configureHost(socket *rtnetlink.Socket, n *topologies.Node) err
 	return socket.Add(lo, "set lo up in", n.Name)
 }
 
-// anywhere holds the prefix of all addresses.
+// anywhere is the prefix of all the fabric's addresses.
 var anywhere = netip.MustParsePrefix("10.0.0.0/8")
 
-// addressBits returns the prefix length of a host's address. It puts all hosts into one subnet for programs. It creates
-// no route, because all traffic uses the gateway.
+// addressBits returns the prefix length of a host's address. For programs, all hosts are in one subnet. No route
+// follows from the prefix: all traffic uses the gateway.
 func (f *Fabric) addressBits() int {
 	if f.live {
 		return anywhere.Bits()
@@ -208,7 +208,7 @@ func (f *Fabric) addressBits() int {
 	return 32
 }
 
-// broadcast holds the address of all hosts.
+// broadcast is the broadcast address of that subnet.
 var broadcast = netip.AddrFrom4([4]byte{10, 255, 255, 255})
 
 // families returns the address families of hosts: programs of a live fabric also have IPv6 if the kernel supports
@@ -229,8 +229,8 @@ func inFamily(family uint8, a netip.Addr, bits int) ([]byte, uint8) {
 	return a.AsSlice(), uint8(bits)
 }
 
-// gatewayIn returns the gateway address of hosts. For IPv6 it is link-local: the kernel accepts no gateway there to
-// which it has a route by another port.
+// gatewayIn returns the gateway address of hosts. The IPv6 gateway is link-local, because the kernel refuses one to
+// which it has a route through another port.
 func gatewayIn(family uint8) []byte {
 	if family == unix.AF_INET6 {
 		return topologies.Gateway6.AsSlice()
@@ -247,7 +247,7 @@ func (f *Fabric) hostRoute(family uint8, n *topologies.Node, r topologies.HostRo
 	gateway := gatewayIn(family)
 	route := newRoute(family, to, bits, &f.plan.Ports[port], metric)
 	route.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway))
-	// the kernel knows a port's only address; programs that read routes (scapy) do not
+	// The kernel would find the port's only address itself, but programs that read routes (scapy) would not.
 	route.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, from))
 	return route
 }
@@ -282,7 +282,7 @@ type step struct {
 	req    *nl.NetlinkRequest
 }
 
-// addresses assigns a host's port its addresses.
+// addresses returns the steps that assign a host's port its addresses.
 func (f *Fabric) addresses(n *topologies.Node, position uint8) (steps []step) {
 	port := &f.plan.Ports[n.Ports[position]]
 	for _, family := range f.families() {
@@ -308,17 +308,16 @@ func (f *Fabric) addresses(n *topologies.Node, position uint8) (steps []step) {
 	return steps
 }
 
-// routes adds a host's port's routes and, unless the host resolves it, the static neighbour behind the port. The kernel
-// removes all of these when the interface goes down. Programs that do not bind to a port use the first port's route to
-// all hosts.
+// routes returns the steps that add the routes of a host's port and, unless the host resolves it, the static neighbour
+// behind the port. The kernel removes all of these when the interface goes down. Programs that do not bind to a port
+// use the first port's route to all hosts.
 func (f *Fabric) routes(n *topologies.Node, position uint8) (steps []step) {
 	port := &f.plan.Ports[n.Ports[position]]
 	peer := f.plan.Ports[port.Peer].MAC
 	for _, family := range f.families() {
 		metric := uint32(position)
 		if family == unix.AF_INET6 {
-			const preferred = 1024 // IPv6's default metric
-			metric += preferred
+			metric += 1024 // IPv6's default metric
 		}
 		if !f.live || !f.plan.LearnGateway {
 			neighbour := nl.NewNetlinkRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)

@@ -31,7 +31,7 @@ func (p Process) Runs() bool {
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return false
 	}
-	// Not knowing is no reason to take it for ended.
+	// If its state cannot be read, assume that it runs.
 	return err != nil || start == p.Start && state != 'Z' && state != 'X'
 }
 

@@ -22,7 +22,7 @@ const (
 	clockLibrary = "libpausenet-clock.so" // see verbs/c/clock.c
 )
 
-// Library returns the folder of the libraries that make verbs has built: beside this program, or where make install
+// Library returns the folder of the libraries that "make verbs" builds: beside this program, or where "make install"
 // puts them; "" if there is none.
 func Library() string {
 	own, err := os.Executable()
@@ -59,13 +59,14 @@ func Prepare(cmd *exec.Cmd, location *kernel.Location, notes io.Writer) {
 // Preload returns the setting of a program's environment that puts its clocks in lock step with the fabric.
 func Preload() string { return "LD_PRELOAD=" + filepath.Join(Library(), clockLibrary) }
 
-// HasClock reports whether make verbs has built the library for that.
+// HasClock reports whether the clock library, which Preload names, has been built.
 func HasClock() bool {
 	_, err := os.Stat(filepath.Join(Library(), clockLibrary))
 	return Library() != "" && err == nil
 }
 
-// precede puts a folder first in all configurations of library paths that override a command's environment.
+// precede puts a folder first in each LD_LIBRARY_PATH of an environment that overrides the command's. It adds no
+// variable.
 func precede(environment []string, folder string) {
 	for i, v := range environment {
 		if strings.HasPrefix(v, searchPath+"=") {

@@ -11,7 +11,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Line styles of the link classes, the slowest first; further classes use the last.
+// lineClasses is the number of line styles. Link classes use them in turn, the slowest first; any further classes share
+// the last.
 const lineClasses = 5
 
 // The drawing has its own colours for light and dark, so that it is readable as a file, in a page and in an issue.
@@ -51,16 +52,16 @@ func SVG(w io.Writer, p *topologies.Plan) error {
 	width := max(l.width, float64(len(p.Name))*titleFont+2*margin, 360)
 	left := (l.width - width) / 2
 	legend := legendOf(p, width-2*margin, classes)
-	below := legend[len(legend)-1].y // by which a legend of several lines moves the fabric down
+	shift := legend[len(legend)-1].y // how far a legend of several lines moves the fabric down
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="fabric" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f" role="img">`+"\n",
-		width, l.height+below, left, width, l.height+below)
+		width, l.height+shift, left, width, l.height+shift)
 	d.printf("<title>%s: %s</title>\n<style>%s</style>\n", html.EscapeString(p.Name), html.EscapeString(p.Summary()),
 		svgStyle)
-	d.printf(`<rect class="bg" x="%.1f" width="%.1f" height="%.1f"/>`+"\n", left, width, l.height+below)
+	d.printf(`<rect class="bg" x="%.1f" width="%.1f" height="%.1f"/>`+"\n", left, width, l.height+shift)
 	d.printf(`<text class="title" x="%.1f" y="%.1f">%s</text>`+"\n", left+margin, margin, html.EscapeString(p.Name))
 	d.legend(left+margin, margin+26, legend)
-	if below > 0 {
-		d.printf(`<g transform="translate(0 %.1f)">`+"\n", below)
+	if shift > 0 {
+		d.printf(`<g transform="translate(0 %.1f)">`+"\n", shift)
 	}
 	for t, y := range l.tierY {
 		name := fmt.Sprintf("tier %d", t)
@@ -78,7 +79,7 @@ func SVG(w io.Writer, p *topologies.Plan) error {
 			d.node(n, "switch", 6)
 		}
 	}
-	if below > 0 {
+	if shift > 0 {
 		d.printf("</g>\n")
 	}
 	d.printf("</svg>\n")
@@ -112,21 +113,21 @@ func legendOf(p *topologies.Plan, width float64, classes []topologies.LinkClass)
 			items = append(items, legendItem{class: min(i, lineClasses-1), text: fmt.Sprintf("%d of %v", c.Count, c)})
 		}
 	} else if float64(len(items[0].text))*legendFont > width {
-		cables := strings.LastIndex(items[0].text, " of ") // hosts may have several ports
+		cables := strings.LastIndex(items[0].text, " of ") // the last: a host count may be "16 hosts of 8 ports"
 		items = []legendItem{{class: -1, text: items[0].text[:cables]}, {class: -1, text: items[0].text[cables+1:]}}
 	}
 	x, y := 0.0, 0.0
 	for i := range items {
 		item := &items[i]
-		long := float64(len(item.text)) * legendFont
+		itemWidth := float64(len(item.text)) * legendFont
 		if item.class >= 0 {
-			long += sampleWidth
+			itemWidth += sampleWidth
 		}
-		if x > 0 && x+long > width {
+		if x > 0 && x+itemWidth > width {
 			x, y = 0, y+legendLine
 		}
 		item.x, item.y = x, y
-		x += long + 18
+		x += itemWidth + 18
 	}
 	return items
 }
@@ -145,7 +146,7 @@ func (d *drawing) legend(x, y float64, items []legendItem) {
 
 func lineWidth(class int) float64 { return 1.4 + 0.7*float64(min(class, lineClasses-1)) }
 
-// links draws the cables: between switches, to hosts in an open row, and one to each frame of hosts.
+// links draws the cables, but only one from a switch to all hosts of a frame.
 func (d *drawing) links(class []int) {
 	between := 0
 	for i := range d.plan.Links {
@@ -173,9 +174,9 @@ func (d *drawing) links(class []int) {
 				from = block.frame
 			}
 		}
-		together := d.plan.PortBetween(low.ID, high.ID)
-		position := slices.IndexFunc(together, func(id topologies.PortID) bool { return d.plan.Ports[id].Link == i })
-		aside := 6 * (float64(position) - float64(len(together)-1)/2)
+		parallel := d.plan.PortBetween(low.ID, high.ID)
+		position := slices.IndexFunc(parallel, func(id topologies.PortID) bool { return d.plan.Ports[id].Link == i })
+		aside := 6 * (float64(position) - float64(len(parallel)-1)/2)
 		name := fmt.Sprintf("%s – %s: %v, %v", d.lowEnd(i), high.Name, d.plan.Links[i].Rate, d.plan.Links[i].Delay)
 		if w := d.plan.Links[i].Weight; w > 1 {
 			name += fmt.Sprintf(", weight %d", w)
