@@ -23,7 +23,8 @@ const (
 	NotifyNone
 )
 
-// notice records a data packet, in order or not, in a frame of length bytes.
+// notice counts the congestion mark of a data packet, in order or not, for the echo and the next CNP, and may send a
+// CNP. length is that of the packet's frame.
 func (r *Receiver) notice(now vtime.Time, p *wire.Packet, length int) {
 	n := r.nic
 	mark := p.ECN()
@@ -108,7 +109,7 @@ func (r *Receiver) OnTimer(now vtime.Time) {
 // arrivals counts a flow's data packets of a period for PCN's report.
 type arrivals struct {
 	packets, marked int64
-	bytes           int64 // line time in bytes
+	bytes           int64 // bytes of line time
 
 	any  bool       // a packet has arrived, in any period
 	last vtime.Time // time of the last arrival

@@ -25,8 +25,8 @@ import (
 
 func main() {
 	stop := func() {}
-	// running is a function that begins something long, which stop ends.
-	running := func(f func(ctx context.Context, args []js.Value, tell func(session.Progress)) any) js.Func {
+	// cancellable returns a function that starts f and returns a promise of its result. stop cancels f.
+	cancellable := func(f func(ctx context.Context, args []js.Value, tell func(session.Progress)) any) js.Func {
 		return js.FuncOf(func(_ js.Value, args []js.Value) any {
 			ctx, cancel := context.WithCancel(context.Background())
 			stop = cancel
@@ -34,7 +34,7 @@ func main() {
 				defer cancel()
 				return f(ctx, args, func(p session.Progress) {
 					args[1].Invoke(session.Text(p))
-					// The engine does not give way by itself. Here the script may take a message: to stop, for one.
+					// The engine never yields by itself. This lets the script handle a message, such as stop.
 					time.Sleep(time.Millisecond)
 				})
 			})
@@ -42,22 +42,22 @@ func main() {
 	}
 	js.Global().Set("pausenet", map[string]any{
 		"check": js.FuncOf(func(_ js.Value, args []js.Value) any {
-			return session.Answer(func() any { return session.Check(asked[session.Request](args)) })
+			return session.Answer(func() any { return session.Check(request[session.Request](args)) })
 		}),
-		"run": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
-			return asked[session.Request](args).Run(ctx, version(), tell)
+		"run": cancellable(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
+			return request[session.Request](args).Run(ctx, version(), tell)
 		}),
 		"read": js.FuncOf(func(_ js.Value, args []js.Value) any {
-			return session.Answer(func() any { return asked[session.Submission](args).Read() })
+			return session.Answer(func() any { return request[session.Submission](args).Read() })
 		}),
 		"lock": js.FuncOf(func(_ js.Value, args []js.Value) any {
-			return session.Answer(func() any { return asked[session.Submission](args).Lock() })
+			return session.Answer(func() any { return request[session.Submission](args).Lock() })
 		}),
-		"grade": running(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
-			return asked[session.Submission](args).Grade(ctx, version(), tell)
+		"grade": cancellable(func(ctx context.Context, args []js.Value, tell func(session.Progress)) any {
+			return request[session.Submission](args).Grade(ctx, version(), tell)
 		}),
 		"watch": js.FuncOf(func(_ js.Value, args []js.Value) any {
-			return session.Answer(func() any { return session.Watch(asked[string](args)) })
+			return session.Answer(func() any { return session.Watch(request[string](args)) })
 		}),
 		"stop": js.FuncOf(func(js.Value, []js.Value) any { stop(); return nil }),
 	})
@@ -86,8 +86,9 @@ func promise(f func() any) js.Value {
 	return js.Global().Get("Promise").New(executor)
 }
 
-// asked returns the request of the script, its first argument. The script is the page's own.
-func asked[T any](args []js.Value) (r T) {
+// request decodes the script's request, its first argument. It panics if that is invalid: only the page's own script
+// calls it.
+func request[T any](args []js.Value) (r T) {
 	if err := json.Unmarshal([]byte(args[0].String()), &r); err != nil {
 		panic(err)
 	}

@@ -19,7 +19,7 @@ func (r *runner) summarise(wall time.Duration) measure.Summary {
 	sum := measure.Summary{
 		Scenario: s.Name, Controller: r.Name, Seed: r.Seed, Plane: r.plane.Name(),
 		Fingerprint: e.Fingerprint(), VirtualNS: now.RoundNanoseconds(),
-		Drops: measure.DropSummary{Frames: e.Dropped, Lossless: e.LossLost, Positions: r.dropPositions()},
+		Drops: measure.DropSummary{Frames: e.Dropped, Lossless: e.LosslessDropped, Positions: r.dropPositions()},
 	}
 	r.linkRows = r.links()
 	r.records = r.flowRecords()

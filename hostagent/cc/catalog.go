@@ -30,7 +30,7 @@ func (c Catalog) With(spec *Spec) (Catalog, error) {
 
 // Register adds a congestion control of another module, made by Define, to the registry. The whole program can then use
 // it like a built-in one. Call it from an init function, before any name is looked up; it is not safe for concurrent
-// use. It panics if the name is taken or invalid, or if the Spec is incomplete: such a program is wrong for all inputs.
+// use. It panics if the name is taken or invalid, or if the Spec is incomplete: each of these is a bug in the program.
 func Register(spec *Spec) {
 	if err := spec.check(); err != nil {
 		panic(fmt.Sprintf("cc.Register: %v", err))

@@ -14,10 +14,10 @@ var pcnSpec = define(Spec{
 	Needs: SwitchNeeds{PCN: true}, Departure: DepartureStays,
 	Parameters: []Parameter{
 		bounded("w_min", "1/128", "1/1000000", "1",
-			"share of the way to the line rate of the first increase after a decrease, and how far below "+
+			"share of the gap to the line rate that the first increase after a decrease closes; also, how far below "+
 				"its rate of arrival a congested flow goes"),
 		bounded("w_max", "1/4", "1/1000000", "1",
-			"largest share of the way to the line rate of an increase (its authors' simulator; the paper: 1/2)"),
+			"largest share of the gap to the line rate that an increase closes (its authors' simulator; the paper: 1/2)"),
 		minimumRate("min(100Mbps, line/400)"),
 	},
 }, func(env Env, s *Settings) (*pcnConstants, error) {

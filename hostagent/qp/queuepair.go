@@ -66,7 +66,7 @@ type Remote struct {
 	PSN      uint32 // PSN of the first request to arrive
 	MTU      int    // payload bytes of a full packet, at both ends: 256..4096, a multiple of 4
 	Reads    int    // maximum number of READs and atomic operations to arrive at once
-	RNRTimer uint8  // 0..31: the other end's wait for a receive request (IBTA volume 1 table 45)
+	RNRTimer uint8  // 0..31: the other end's wait after an RNR NAK (IBTA volume 1 table 45)
 	IP       wire.Version
 }
 
@@ -99,7 +99,7 @@ func (d *Device) scratch(size int) []byte {
 	return d.payload[:size]
 }
 
-// word returns a number in the byte order of memory: programs run on this machine.
+// word returns a number in this machine's byte order, which is that of the programs' memory.
 func (d *Device) word(v uint64) []byte {
 	b := d.scratch(8)
 	binary.NativeEndian.PutUint64(b, v)
@@ -189,7 +189,7 @@ func (q *QueuePair) Init() error {
 }
 
 // Connect starts to receive requests: StateInit becomes StateRTR. c.Size and c.Traits are not used. c.Wire describes
-// the packets to the other end, with its number, and back the answers.
+// the packets to the other end, with the other queue pair's number, and back describes the answers.
 func (q *QueuePair) Connect(now vtime.Time, r Remote, c hostagent.SenderConfig, back wire.FlowParams) error {
 	switch {
 	case q.state != StateInit:
@@ -375,8 +375,8 @@ func (q *QueuePair) build(m *wire.Message, payload []byte) *frame.Frame {
 	return f
 }
 
-// Delivered returns the payload that the queue pair has sent and that has arrived, of requests and READ responses;
-// retransmitted responses count again.
+// Delivered returns the payload of requests that the other end has acknowledged, plus that of READ responses sent.
+// Retransmitted responses count again.
 func (q *QueuePair) Delivered() int64 {
 	n := q.BytesAcked + q.BytesServed
 	if q.count > 0 && !q.nth(0).Op.responds() {

@@ -38,9 +38,9 @@ func Of(values []float64) Estimate {
 	return e
 }
 
-// studentT returns the 97.5 % quantile of Student's t distribution: 2.5 % lie above it, and as many below its
-// negative. Of t, I_x(n/2, 1/2) is the part that lies outside of ±t, where x = n/(n+t²) and I is the regularized
-// incomplete beta function (Abramowitz and Stegun, 26.7.1 with 26.5.27).
+// studentT returns the 97.5 % quantile of Student's t distribution: 2.5 % lie above it, and as many below its negative.
+// The probability of values outside of ±t is I_x(n/2, 1/2), where n is the degrees of freedom, x = n/(n+t²), and I is
+// the regularized incomplete beta function (Abramowitz and Stegun, 26.7.1 with 26.5.27).
 func studentT(degrees int) float64 {
 	n := float64(degrees)
 	x := mathext.InvRegIncBeta(n/2, 0.5, 0.05)

@@ -77,7 +77,7 @@ func Nearest(name string, candidates []string) string {
 }
 
 // Distance returns the number of letters to insert, delete, replace or swap to get from a to b (optimal string
-// alignment). It shortens texts that are too long for names.
+// alignment). For texts that are too long for names it returns a large number.
 func Distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

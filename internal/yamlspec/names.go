@@ -41,10 +41,8 @@ func (v *Value) Names() []Name {
 	return names
 }
 
-// Expand returns the names of a sequence: "H2..H4" is H2, H3, H4. It keeps leading zeros:
-// "n01..n12". Text without
-// ".." is a single name. An equal suffix after a dot applies to each name: "h0.2..h7.2" is h0.2, h1.2,
-// ... h7.2.
+// Expand returns the names of a sequence: "H2..H4" is H2, H3, H4. It keeps leading zeros: "n01..n12". Text without ".."
+// is a single name. An equal suffix after a dot applies to each name: "h0.2..h7.2" is h0.2, h1.2, ... h7.2.
 func Expand(s string) ([]string, error) {
 	left, right, found := strings.Cut(s, "..")
 	if !found {

@@ -49,7 +49,7 @@ type Engine struct {
 
 	pastControlErrors []controlError // control errors of freed flows
 	pairs             pairs
-	quiescence        vtime.Time
+	quiescence        vtime.Time // time without progress after which a draining run ends
 	started           bool
 
 	pendingCalls int   // functions of At that have not run
@@ -62,15 +62,13 @@ type Engine struct {
 // would look for bursts without tables of flows, or telemetry would be cut off.
 func New(c Config) (*Engine, error) {
 	if has := c.Plane.State().Features; has != c.Features {
-		return nil, fmt.Errorf("the %s plane was opened for these features: %v, and the engine is to have these: %v; both "+
-			"must be given the same",
-			c.Plane.Name(), has, c.Features)
+		return nil, fmt.Errorf("the %s plane was opened with these features: %v; the engine has these: %v (give both the "+
+			"same)", c.Plane.Name(), has, c.Features)
 	}
 	plan, live := c.Plan, c.Features.Live
 	if c.Hosts.IP != plan.IP || c.Hosts.Spreads() != plan.Spread {
-		return nil, fmt.Errorf("hosts send RoCE over %v with entropy %v, and the plan is for other hosts: make "+
-			"it with WithHosts",
-			c.Hosts.IP, c.Hosts.Entropy)
+		return nil, fmt.Errorf("hosts send RoCE over %v with entropy %v, but the plan was made for other hosts (use "+
+			"Plan.WithHosts)", c.Hosts.IP, c.Hosts.Entropy)
 	}
 	e := &Engine{worker: worker{
 		fabric: &fabric{
@@ -120,7 +118,7 @@ func (e *Engine) addPartitions(whole bool) {
 	plan := e.plan
 	division := partition.Divide(plan)
 	e.byPort = division.Count > 1
-	if whole { // driven as a whole, with the events of one time in the order of a run
+	if whole { // one partition, but events of equal times are in the order of a divided run
 		division = partition.Undivided(plan)
 	}
 	ofPort := division.Of
@@ -163,7 +161,7 @@ func (e *Engine) addSwitches() {
 		*sw = ebpf.SwitchState{
 			Cnm: fill.OneIf(e.features.BurstDetection), IntOn: fill.OneIf(e.features.Telemetry),
 			Uncounted: uint32(e.plan.Framing.Uncounted()),
-			// An MTU is far above LineMin.
+			// A frame of the MTU takes far more than LineMin, so the difference is the overhead.
 			LineOverhead: int32(e.plan.Framing.LineBytes(e.plan.MTU) - int64(e.plan.MTU)),
 			LineMin:      uint32(e.plan.Framing.LineBytes(0)),
 			Seed:         splitmix.At(e.seed, 0) ^ splitmix.At(uint64(i), 0),

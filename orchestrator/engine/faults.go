@@ -8,9 +8,9 @@ import (
 	"github.com/pausenet/pausenet/switchagent"
 )
 
-// Set methods of the engine inject faults between two events: in a function given to Call or At, or while Run does not
-// run. Faults take effect at once, on both planes alike. Their losses are counted by cause and never break an
-// invariant; all other counts must still add up.
+// The methods of linkfault.go and hostfault.go inject faults. Call them between two events: in a function given to Call
+// or At, or while Run does not run. Faults take effect at once, on both planes alike. Their losses are counted by cause
+// and never break an invariant; all other counts must still add up.
 
 func (w *worker) note(port int, kind, format string, args ...any) {
 	w.monitor.faultEvents = append(w.monitor.faultEvents, FaultEvent{w.now, port, kind, fmt.Sprintf(format, args...)})
@@ -48,7 +48,8 @@ func (w *worker) arriveFaulty(p *port) (done bool, err error) {
 	return true, w.lose(p, w.takeOff(p), why)
 }
 
-// lose ends a frame on the wire from port p. Its pass runs the egress pipeline of p, which it has left, and no other.
+// lose ends a frame on the wire from port p. Its pass runs only the egress pipeline of p: the frame has left p, but
+// reaches no ingress pipeline.
 func (w *worker) lose(p *port, f *frame.Frame, why Loss) error {
 	in := &w.ports[p.peer]
 	w.depart(p, f)
@@ -69,7 +70,8 @@ func (w *worker) lostOnWire(p *port, f *frame.Frame, why Loss) {
 	w.countLoss(p, why, f)
 }
 
-// refused counts a frame that the traffic manager discards at port p: its link is down, or its queue in a storm.
+// refused counts a frame that the traffic manager discards at port p: the link is down, or a watchdog has stopped the
+// queue.
 func (w *worker) refused(p *port, f *frame.Frame) {
 	fault := w.faultOf(p)
 	why := LossWatchdog
@@ -95,7 +97,7 @@ func (w *worker) drop(p *port, f *frame.Frame, why switchagent.Drop) {
 		w.countLoss(&w.ports[f.InPort], LossPause, f)
 		return
 	case !why.Lossy() && (f.InPort >= 0 || !f.HostStack()): // processors' frames may be lost
-		w.LossLost++
+		w.LosslessDropped++
 		w.failLossless(p, f, why)
 	}
 	w.endFrame(int(f.Length))

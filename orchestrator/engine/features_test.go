@@ -39,8 +39,8 @@ func TestFeaturesAgree(t *testing.T) {
 					}
 					if err == nil || e != nil {
 						t.Errorf("a plane for %v was taken for %v", has, wants)
-					} else if text := err.Error(); !strings.Contains(text, "these features: "+has.String()+",") ||
-						!strings.Contains(text, "these: "+wants.String()+";") {
+					} else if text := err.Error(); !strings.Contains(text, "these features: "+has.String()+";") ||
+						!strings.Contains(text, "these: "+wants.String()+" (") {
 						t.Errorf("the error does not say what differs: %v", err)
 					}
 				}

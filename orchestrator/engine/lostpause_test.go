@@ -56,7 +56,7 @@ func lostPauses(t *testing.T, headroom units.Bytes, every vtime.Time, one bool) 
 	if err := l.Run(vtime.Second, vtime.Second, nil); err != nil {
 		t.Fatal(err)
 	}
-	return l.lost(LossPause), l.LossLost
+	return l.lost(LossPause), l.LosslessDropped
 }
 
 // TestLostPausesAreFew: a pause that lasts is sent again and again; however many are lost, the first says it all.

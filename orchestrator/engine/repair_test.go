@@ -32,8 +32,8 @@ func TestGoBackN(t *testing.T) {
 		l.send(h, "h0", size, 0, units.Rate(37-10*i)*units.Gbps)
 	}
 	l.run(0)
-	if l.Dropped == 0 || l.LossLost != 0 {
-		t.Fatalf("%d frames were dropped, %d of them in a lossless class", l.Dropped, l.LossLost)
+	if l.Dropped == 0 || l.LosslessDropped != 0 {
+		t.Fatalf("%d frames were dropped, %d of them in a lossless class", l.Dropped, l.LosslessDropped)
 	}
 	naks, repaired := 0, 0
 	for i := range names {
@@ -126,8 +126,8 @@ func TestHeadroomOverrun(t *testing.T) {
 	for _, v := range violations {
 		lost += v.Times
 	}
-	if l.LossLost <= 3 || len(violations) != 3 || int64(lost) != l.LossLost {
-		t.Fatalf("%d frames lost; %d violations, of %d", l.LossLost, len(violations), lost)
+	if l.LosslessDropped <= 3 || len(violations) != 3 || int64(lost) != l.LosslessDropped {
+		t.Fatalf("%d frames lost; %d violations, of %d", l.LosslessDropped, len(violations), lost)
 	}
 	for _, v := range violations {
 		if v.Invariant != "nothing is dropped in a lossless class" || !strings.HasPrefix(v.Location, "s0-eth") || v.Time == 0 ||

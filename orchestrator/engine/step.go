@@ -42,7 +42,8 @@ func (e *Engine) NotifyObserver() error {
 }
 
 // Offer accepts a frame that a program sent out of a port at a virtual time, which may be in the future. It returns
-// false if the port has no host and no control plane. whole is false if data is only a part of the frame.
+// false if the port has neither a host nor a control plane, or if a control plane's frame is cut off or has an invalid
+// length. whole is false if data is only a part of the frame.
 func (e *Engine) Offer(port int, data []byte, whole bool, at vtime.Time) bool {
 	switch {
 	case port < 0 || port >= len(e.ports):

@@ -2,18 +2,18 @@ package engine
 
 // Totals holds an engine's counts over the run.
 type Totals struct {
-	Events   int64
-	Passes   int64  // passes through the pipelines, triggers included
-	Hops     int64  // frames that reached the far end of a link
-	Triggers int64  // passes that triggered pipelines to generate a packet
-	Created  Amount // frames made by hosts and switches
-	Ended    Amount // frames that ended: delivered, consumed, dropped
-	Dropped  int64  // part of Ended
-	LossLost int64  // part of Dropped: in a lossless class
-	Refused  int64  // frames of programs that the fabric dropped; not part of Dropped
-	Taken    int64  // frames of programs that switches accepted, for their processors or to copy them for all hosts
-	Missed   int64  // frames of programs lost to faults; part of Dropped
-	Built    int64  // frames for programs that switches made: their processors' answers, and copies
+	Events          int64
+	Passes          int64  // passes through the pipelines, triggers included
+	Hops            int64  // frames that reached the far end of a link
+	Triggers        int64  // passes that triggered pipelines to generate a packet
+	Created         Amount // frames made by hosts and switches
+	Ended           Amount // frames that ended: delivered, consumed, dropped
+	Dropped         int64  // part of Ended
+	LosslessDropped int64  // part of Dropped: in a lossless class
+	Refused         int64  // frames of programs that the fabric dropped; not part of Dropped
+	Taken           int64  // frames of programs that switches accepted, for their processors or to copy them for all hosts
+	Missed          int64  // frames of programs lost to faults; part of Dropped
+	Built           int64  // frames for programs that switches made: their processors' answers, and copies
 }
 
 // Amount counts frames and their bytes.
@@ -38,7 +38,7 @@ func (t *Totals) takeFrom(o *Totals) {
 	t.Created.takeFrom(&o.Created)
 	t.Ended.takeFrom(&o.Ended)
 	t.Dropped += o.Dropped
-	t.LossLost += o.LossLost
+	t.LosslessDropped += o.LosslessDropped
 	t.Refused += o.Refused
 	t.Taken += o.Taken
 	t.Missed += o.Missed

@@ -53,7 +53,7 @@ func machineError(format string, args ...any) error {
 }
 
 // egressBefore holds the registers that the egress pipeline writes, and its frame counter, as they were before a pass.
-// The kernel may drop a frame between the egress and the ingress pipeline.
+// A retry restores them, because the kernel may drop a frame between the egress and the ingress pipeline.
 type egressBefore struct {
 	marked  uint64
 	port    *ebpf.Port // nil if the pipeline writes none
@@ -66,7 +66,7 @@ type egressBefore struct {
 	entered [3]uint64
 }
 
-// note keeps the registers.
+// note saves the registers.
 func (b *egressBefore) note(state *ebpf.State, f *frame.Frame) {
 	x := state.Pass
 	b.marked, b.port = x.Marked, nil
@@ -98,8 +98,8 @@ func noRoom(err error) bool { return isAny(err, unix.ENOBUFS, unix.ENOMEM, unix.
 // no room. Yielding would not help: a real-time thread yields to no kernel thread.
 const firstSendRest, longestSendRest = 20 * time.Microsecond, 5 * time.Millisecond
 
-// rest makes the thread sleep until d has passed or it is woken. A goroutine would depend on another thread that
-// needs a processor.
+// rest makes the thread sleep until d has passed or it is woken. Go's time.Sleep would need another thread, and a
+// processor for it, to wake the goroutine.
 func rest(d time.Duration) {
 	t := unix.NsecToTimespec(d.Nanoseconds())
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
@@ -134,8 +134,8 @@ func (p *Plane) send(in int, f *frame.Frame, timeout time.Duration) error {
 	})
 }
 
-// enters reports whether a frame gets to port in by the entry. A frame for a host's programs must get there from the
-// port's outer end instead, through what they may have done to the interface: its MTU, XDP.
+// enters reports whether a frame gets to port in through the fabric's entry. A frame for a host's programs gets there
+// from the port's outer end instead, because programs may have changed the interface: its MTU, or an XDP program.
 func (p *Plane) enters(in int, f *frame.Frame) bool {
 	return p.fabric.entry != nil && (p.live == nil || !f.HostStack() || p.state.Ports[in].Kind != ebpf.KindHost)
 }
@@ -159,8 +159,8 @@ func (p *Plane) notSent(in int, err error) error {
 	name := p.fabric.plan.Ports[in].Name
 	switch {
 	case noRoom(err):
-		return machineError("the kernel has refused a frame into %s for %v (%w): the machine is out of memory, or something "+
-			"floods its network (net.core.netdev_max_backlog): free memory or end the flood, and try again",
+		return machineError("the kernel has refused a frame into %s for %v (%w): the machine is out of memory, or a flood "+
+			"fills its network queues, net.core.netdev_max_backlog (free memory or end the flood, and try again)",
 			name, passTimeout, err)
 	case isAny(err, unix.EIO):
 		return machineError("send into %s: %w: somebody took the interface %q of the hub namespace down", name, err,

@@ -15,8 +15,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// forward connects a port of the machine to a port of a host. It connects by IPv6 for an IPv6 address, and for IPv4
-// connections that no socket on the host accepts.
+// forward connects a port of the machine to a port of a host. It connects by IPv6 for connections that arrive by IPv6,
+// or by IPv4 if the host accepts none by IPv6. All others it connects by IPv4.
 func (gw *Gateway) forward(f *topologies.Forward, host *topologies.Node, namespace int) error {
 	to := netip.AddrPortFrom(host.Addr, f.Port)
 	to6 := netip.AddrPortFrom(topologies.IPv6(host.Addr), f.Port)
@@ -94,16 +94,16 @@ func connect(file *os.File, to netip.AddrPort) error {
 	return errors.Join(err, failed)
 }
 
-// session is the way of one key's datagrams out, and of the answers to them.
+// session forwards the datagrams of one key, and the answers to them.
 type session struct {
 	net.Conn
 	answer func(datagram []byte) error
 	end    func() // called when no more answers come
 }
 
-// forward forwards the datagrams of a socket by sessions, which it opens. receive reads a datagram and returns the key
-// of its session.
-func forward[K comparable](gw *Gateway, l *net.UDPConn, receive func(buffer []byte) (n int, key K, err error),
+// forwardDatagrams forwards the datagrams of a socket by sessions, which it opens. receive reads a datagram and returns
+// the key of its session.
+func forwardDatagrams[K comparable](gw *Gateway, l *net.UDPConn, receive func(buffer []byte) (n int, key K, err error),
 	open func(K) (session, error),
 ) {
 	gw.keep(l)
@@ -132,7 +132,7 @@ func forward[K comparable](gw *Gateway, l *net.UDPConn, receive func(buffer []by
 				select {
 				case gw.sessions <- struct{}{}:
 				default:
-					continue // as a full queue has it
+					continue // drop the datagram, like a full queue
 				}
 				if s, err = open(key); err != nil {
 					<-gw.sessions
@@ -155,7 +155,7 @@ func forward[K comparable](gw *Gateway, l *net.UDPConn, receive func(buffer []by
 
 // exchange forwards datagrams. Each sender gets its own connection, and answers go back to that sender.
 func (gw *Gateway) exchange(l *net.UDPConn, dial func(from netip.Addr) (net.Conn, error)) {
-	forward(gw, l, l.ReadFromUDPAddrPort, func(from netip.AddrPort) (session, error) {
+	forwardDatagrams(gw, l, l.ReadFromUDPAddrPort, func(from netip.AddrPort) (session, error) {
 		conn, err := dial(from.Addr())
 		return session{conn, func(datagram []byte) error {
 			_, err := l.WriteToUDPAddrPort(datagram, from)

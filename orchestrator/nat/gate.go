@@ -391,7 +391,7 @@ func nameServer() netip.AddrPort {
 func (gw *Gateway) relay(l *net.UDPConn, namespace int) {
 	type pair struct{ from, to netip.AddrPort }
 	control := make([]byte, 256)
-	forward(gw, l, func(buffer []byte) (int, pair, error) {
+	forwardDatagrams(gw, l, func(buffer []byte) (int, pair, error) {
 		n, nc, _, from, err := l.ReadMsgUDPAddrPort(buffer, control)
 		to, ok := destination(control[:nc])
 		if err == nil && !ok {

@@ -2,8 +2,8 @@
 
 // Package pidns runs programs in a PID namespace that ends with the process that made it, even if that is killed. The
 // kernel kills every process of a PID namespace whose first process has ended. That first process, the namespace init,
-// runs this program again. Each process that becomes a program runs it too, for a moment. Importing the package is
-// enough for both.
+// is another instance of this executable. So is, at first, each process that starts a program there. This package's
+// init function recognizes both by their argument 0.
 package pidns
 
 import (
@@ -68,7 +68,7 @@ func New() (*Namespace, error) {
 	n := &Namespace{hold: hold, ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // the kernel signals the end of the thread that started it
+		runtime.LockOSThread() // Pdeathsig is sent when this thread ends, so it must not end before the process
 		err := cmd.Start()
 		if err == nil {
 			// The PID cannot be reused before Wait.
@@ -96,7 +96,7 @@ func New() (*Namespace, error) {
 	return n, nil
 }
 
-// open opens the namespaces of the namespace init, which runs.
+// open opens the namespaces of the running namespace init.
 func (n *Namespace) open() (err error) {
 	for name, file := range map[string]**os.File{"ns/pid": &n.file, "ns/mnt": &n.mounts, "root": &n.root} {
 		if *file, err = os.Open(fmt.Sprintf("/proc/%d/%s", n.initPID, name)); err != nil {

@@ -17,9 +17,13 @@ import (
 
 // Events of objects other than queue pairs, as in enum ibv_event_type.
 const (
-	eventQueueError   = 0
-	eventReceivesFew  = 15
-	attributeOfState  = 1 << 0 // bit of enum ibv_qp_attr_mask
+	eventQueueError = 0  // a completion queue overran
+	eventSRQLimit   = 15 // a shared receive queue is below its limit
+)
+
+// Bits of enum ibv_qp_attr_mask.
+const (
+	attributeOfState  = 1 << 0
 	attributeOfAccess = 1 << 3
 	attributeOfQKey   = 1 << 6
 )
@@ -35,8 +39,8 @@ type endpoint interface {
 	Close()
 }
 
-// receives represents a receive queue that several queue pairs share.
-type receives struct {
+// sharedReceiveQueue represents a receive queue that several queue pairs share.
+type sharedReceiveQueue struct {
 	queue  *qp.ReceiveQueue
 	pd     *domain
 	depth  int
@@ -52,9 +56,9 @@ type pair struct {
 	connection *connection
 	pd         *domain
 	send, recv *queue
-	shared     *receives // nil: it has its own receive queue
-	access     uint64    // rights of peers, whatever the regions permit
-	work       int       // capacity of its queues in work requests
+	shared     *sharedReceiveQueue // nil: it has its own receive queue
+	access     uint64              // rights of peers; a region must grant them, too
+	work       int                 // capacity of its queues in work requests
 	cookie     uint64
 }
 
@@ -62,17 +66,17 @@ type pair struct {
 func (c *connection) pairControl(e *engine.Engine, op uint64, r *request) reply {
 	switch op {
 	case opCreateSRQ:
-		return c.makeReceives(r)
+		return c.makeSharedReceiveQueue(r)
 	case opCreateQP:
 		return c.makePair(e, r)
 	case opModifySRQ:
-		s, ok := object[receives](c, r.small())
+		s, ok := object[sharedReceiveQueue](c, r.small())
 		limit := r.small()
 		if r.bad || !ok || limit > maxWork {
 			return failed(unix.EINVAL)
 		}
 		s.limit = int(limit)
-		c.few(s)
+		c.notifyBelowLimit(s)
 		return reply{}
 	case opPostRecv:
 		return c.postReceives(r)
@@ -91,7 +95,7 @@ func (c *connection) pairControl(e *engine.Engine, op uint64, r *request) reply 
 	}
 }
 
-func (c *connection) makeReceives(r *request) reply {
+func (c *connection) makeSharedReceiveQueue(r *request) reply {
 	pd, ok := object[domain](c, r.small())
 	depth, cookie := r.small(), r.next()
 	if r.bad || !ok || depth == 0 || depth > maxWork {
@@ -100,7 +104,9 @@ func (c *connection) makeReceives(r *request) reply {
 	if !c.take(holdings{work: int(depth)}) {
 		return failed(unix.ENOMEM)
 	}
-	answered := c.made(&receives{queue: qp.NewReceiveQueue(int(depth)), pd: pd, depth: int(depth), cookie: cookie})
+	answered := c.made(&sharedReceiveQueue{
+		queue: qp.NewReceiveQueue(int(depth)), pd: pd, depth: int(depth), cookie: cookie,
+	})
 	if answered.status != 0 {
 		c.give(holdings{work: int(depth)})
 		return answered
@@ -114,7 +120,7 @@ func (c *connection) makePair(e *engine.Engine, r *request) reply {
 	send, ok2 := object[queue](c, r.small())
 	recv, ok3 := object[queue](c, r.small())
 	srq := r.small()
-	shared, ok4 := object[receives](c, srq)
+	shared, ok4 := object[sharedReceiveQueue](c, srq)
 	sends, receiving, all, cookie, service := r.small(), r.small(), r.next(), r.next(), r.next()
 	if r.bad || service > serviceDatagram || !ok1 || !ok2 || !ok3 || !ok4 && srq != 0 || sends == 0 || sends > maxWork ||
 		receiving > maxWork {
@@ -162,7 +168,7 @@ func (c *connection) makePair(e *engine.Engine, r *request) reply {
 // destroyPair destroys a queue pair or a shared receive queue.
 func (c *connection) destroyPair(o any) unix.Errno {
 	switch o := o.(type) {
-	case *receives:
+	case *sharedReceiveQueue:
 		if o.users > 0 {
 			return unix.EBUSY
 		}
@@ -299,7 +305,7 @@ func statusOf(err error) unix.Errno {
 	return unix.EINVAL
 }
 
-// sges reads this many elements of a scatter or gather list.
+// sges reads n elements of a scatter or gather list.
 func (r *request) sges(n uint64, into []qp.SGE) []qp.SGE {
 	if n > maxSGE {
 		r.bad = true
@@ -344,8 +350,8 @@ func (c *connection) postSends(p *pair, r *request) reply {
 	return answer(count)
 }
 
-// postSend posts a work request. A request for a datagram has the address of its destination, the number and Q_Key of
-// the queue pair there, and the class.
+// postSend posts a work request. In a request for a datagram, Remote holds the destination's address, Compare and RKey
+// the number and Q_Key of the queue pair there, and Swap the class.
 func (c *connection) postSend(p *pair, w *qp.WorkRequest) error {
 	d, ok := p.endpoint.(*engine.Datagrams)
 	if !ok {
@@ -374,7 +380,7 @@ func (c *connection) postReceives(r *request) reply {
 	var post func(w *qp.ReceiveRequest) error
 	if p, ok := object[pair](c, handle); ok && p.shared == nil {
 		post = p.PostReceive
-	} else if s, ok := object[receives](c, handle); ok {
+	} else if s, ok := object[sharedReceiveQueue](c, handle); ok {
 		post = s.queue.Post
 	}
 	if r.bad || post == nil {
@@ -439,7 +445,7 @@ var rights = [...]uint64{
 	qp.AccessAtomic: accessRemoteAtomic,
 }
 
-// Allows reports whether the other end may access the memory.
+// Allows returns an error if the other end may not access the memory.
 func (p *pair) Allows(_, key uint32, address, length uint64, a qp.Access) error {
 	need := rights[a]
 	if p.access&need == 0 {
@@ -529,15 +535,15 @@ func (p *pair) Complete(done qp.Completion) {
 	c.server.Clock.Touch()
 	q.notify(done.Solicited || done.Status != qp.StatusOK)
 	if done.Receive && p.shared != nil {
-		c.few(p.shared)
+		c.notifyBelowLimit(p.shared)
 	}
 }
 
-// few notifies the program, once, when a shared receive queue is below its limit.
-func (c *connection) few(s *receives) {
+// notifyBelowLimit notifies the program, once, when a shared receive queue is below its limit.
+func (c *connection) notifyBelowLimit(s *sharedReceiveQueue) {
 	if s.limit > 0 && s.queue.Len() < s.limit {
 		s.limit = 0
-		c.events.notify(eventReceivesFew, s.cookie)
+		c.events.notify(eventSRQLimit, s.cookie)
 		c.server.Clock.Touch()
 	}
 }

@@ -26,9 +26,9 @@ type Exercise struct {
 	// Files lists the files that a student starts with.
 	Files []ExerciseFile `json:"files"`
 	// Uploads lists the files that a student makes elsewhere: pictures and outputs of programs.
-	Uploads  []string `json:"uploads"`
-	Predicts bool     `json:"predicts"` // some answers are predictions, which can be locked
-	Checks   []Worth  `json:"checks"`
+	Uploads  []string      `json:"uploads"`
+	Predicts bool          `json:"predicts"` // some answers are predictions, which can be locked
+	Checks   []ScoredCheck `json:"checks"`
 }
 
 // ExerciseFile holds a file that a student starts with.
@@ -38,8 +38,8 @@ type ExerciseFile struct {
 	Given bool   `json:"given"` // the file is for measuring, and not submitted
 }
 
-// Worth holds a check and its points.
-type Worth struct {
+// ScoredCheck holds a check and its points.
+type ScoredCheck struct {
 	Title  string     `json:"title"`
 	Points lab.Points `json:"points"`
 }
@@ -68,7 +68,7 @@ func exercises() ([]Exercise, error) {
 			one.Files = append(one.Files, ExerciseFile{Name: file, Text: string(text), Given: slices.Contains(e.Given, file)})
 		}
 		for i := range e.Checks {
-			one.Checks = append(one.Checks, Worth{e.Checks[i].Title, e.Checks[i].Points})
+			one.Checks = append(one.Checks, ScoredCheck{e.Checks[i].Title, e.Checks[i].Points})
 		}
 		all = append(all, one)
 	}

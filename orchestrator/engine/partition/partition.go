@@ -4,8 +4,8 @@
 // A partition is a switch with its hosts, or several switches with common hosts and these hosts. A frame that leaves a
 // partition needs at least the delay of the shortest link between partitions to reach another. So each partition can be
 // driven on its own for that long: the lookahead (Chandy and Misra, 1979; Fujimoto, CACM 1990). Meanwhile its ports,
-// queues and frames stay in the processor's cache, which the events of all ports of a large fabric in one order would
-// evict.
+// queues and frames stay in the processor's cache. Driving all ports of a large fabric in one order of time would evict
+// them.
 //
 // If every link between partitions joins partitions of two different kinds, as between leaves and spines, the two kinds
 // are driven in two phases: one kind to a lookahead beyond the other, then the other to a lookahead beyond the first.
