@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Paths lists the paths of Check's flows: a short one of a data center, a longer one, and a slow one.
+// Paths lists the paths of Check's flows: a long and a short one of a data center, and a slow one.
 var Paths = []cc.Env{
 	{LineRate: 40 * units.Gbps, BaseRTT: 40 * vtime.Microsecond, MTU: 1000, LineMTU: 1048},
 	{LineRate: 100 * units.Gbps, BaseRTT: 4160 * vtime.Nanosecond, MTU: 1000, LineMTU: 1048},
@@ -87,7 +87,7 @@ func (w *watched) Window() int64 {
 	return w.answer.Window
 }
 
-// text returns what is unlikely about the decisions; empty for nothing.
+// text returns a warning about unlikely decisions; empty if there are none.
 func (e *extremes) text(env cc.Env) string {
 	switch {
 	case e.rate < leastRate:
@@ -95,9 +95,8 @@ func (e *extremes) text(env cc.Env) string {
 			"max(rate, 10 Mbps)",
 			e.rate, 8*float64(env.LineMTU)/e.rate)
 	case e.window > 0 && e.window < int64(env.MTU):
-		return fmt.Sprintf("the window falls to %d B, less than a packet of %d B, which is sent alone then: "+
-			"windows are in bytes; "+
-			"keep a minimum, as with max(window, mtu), and lower the rate for less", e.window, env.MTU)
+		return fmt.Sprintf("the window falls to %d B, less than a packet of %d B, so packets leave one at a time "+
+			"(windows are in bytes: keep a minimum, as with max(window, mtu), and lower the rate for less)", e.window, env.MTU)
 	}
 	return ""
 }

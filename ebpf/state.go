@@ -245,8 +245,8 @@ func (s *State) Threshold(p int) uint64 {
 	return xoffAt(sw, port, sw.Used-sw.HeadroomUsed)
 }
 
-// Overrun reports whether port p of a switch holds more of the priority than its headroom beyond a level: XOFF at the
-// time of the PAUSE, or for a dynamic threshold the level that it allowed.
+// Overrun reports whether port p of a switch holds more of the priority than its headroom beyond level, XOFF at the
+// time of the PAUSE. A dynamic threshold ignores level: the pipelines count the use of headroom.
 func (s *State) Overrun(p int, priority uint8, level, headroom uint64) bool {
 	port := &s.Ports[p]
 	if s.Switches[port.Node].Profiles[port.Profile].Alpha != 0 {

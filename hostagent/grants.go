@@ -7,7 +7,7 @@ import (
 )
 
 // credit holds the bytes that the sender of a flow may send under grants. Its sums are payload bytes from the flow's
-// start on; each retransmission counts again.
+// start on; each retransmission counts again. Comments name the functions of htsim's uec.cpp in parentheses.
 type credit struct {
 	*cc.Grants
 	received    int64      // granted, in the grants that have arrived
@@ -18,8 +18,7 @@ type credit struct {
 	requestAt   vtime.Time // time at which to request a grant again; Never: the flow waits for none
 }
 
-// startCredit gives a flow that starts its credit, if its congestion control works by grants. A constant rate does
-// not.
+// startCredit sets up the credit of a starting flow, if its congestion control uses grants. A constant rate uses none.
 func (s *Sender) startCredit() {
 	by, ok := s.controller.(cc.ByGrants)
 	if !ok || !s.settings.Grants {

@@ -23,8 +23,8 @@ const (
 // CBFC holds the settings of credit-based flow control (IBTA vol. 1, section 7.9), for switches and hosts.
 type CBFC struct {
 	Priorities uint8 // bit n: priority n uses credits, which make it lossless
-	// Period sets the time between two credit messages of a port and priority (the patent's Tc). AutoPeriod chooses it
-	// by the link's rates.
+	// Period sets the time between two credit messages of a port and priority (Tc in TCD's patent). AutoPeriod chooses
+	// it by the link's rates.
 	Period vtime.Time
 	// Buffer sets a port's buffer for one priority; Auto chooses it by the cable and the period. It is not part of the
 	// shared buffer.
@@ -37,10 +37,9 @@ type CBFC struct {
 // minBlock holds InfiniBand's block size, in bytes.
 const minBlock = 64
 
-// BlockSize returns the size of a block of a port with this buffer, if most frames have frame bytes: the size that
-// grants the most frames, the smallest if several do. A frame uses whole blocks, so small blocks waste the least of the
-// buffer, but only 2048 can be granted at a time. Of 280 KB, blocks of 64 B grant 120 frames of 1058 B, blocks of 128 B
-// 227, and blocks of 256 B 218.
+// BlockSize returns the block size that grants the most frames of frame bytes from this buffer, or the smallest such
+// size. A frame uses whole blocks, so small blocks waste the least of the buffer, but only 2048 can be granted at a
+// time. Of 280 KB, blocks of 64 B grant 120 frames of 1058 B, blocks of 128 B 227, and blocks of 256 B 218.
 func (c *CBFC) BlockSize(buffer units.Bytes, frame int) units.Bytes {
 	if c.Block != 0 {
 		return c.Block
@@ -82,8 +81,9 @@ func (s *Settings) Lossless() uint8 {
 	return s.PFC.Priorities
 }
 
-// checkCredits switches priorities OFF that are ON and lack the credits for their first frame. The engine counts frames
-// that leave, at a switch's port as at a NIC's (State.Spend). Inlined, it would slow Dequeue down without credits.
+// checkCredits switches OFF the priorities that are ON but lack the credits for their first frame. The engine spends
+// the credits when a frame leaves a switch or a NIC (State.Spend). Inlined, checkCredits would slow down Dequeue in
+// fabrics without credits.
 //
 //go:noinline
 func (s *Switch) checkCredits(now vtime.Time, p int) {

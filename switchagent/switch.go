@@ -95,7 +95,7 @@ type Due struct {
 
 type pausing struct {
 	Due
-	level uint64 // XOFF at the time of the PAUSE, if static: beyond it the port may use its headroom
+	level uint64 // XOFF at the time of the PAUSE, beyond which the port uses its headroom; unused if it is dynamic
 }
 
 // New returns the traffic manager of the switch with this index, whose ports have the fabric IDs first, first+1, ...
@@ -117,8 +117,8 @@ func New(state *ebpf.State, settings *Settings, index, first int, buffer units.B
 	return s
 }
 
-// mostBuffered limits the bytes that a switch buffers: registers of a port's priority have 32 bits. The rest is for the
-// frame that goes beyond it.
+// mostBuffered limits the bytes that a switch buffers: the registers of a port and priority have 32 bits. The margin is
+// for the last frame, which may exceed the limit.
 const mostBuffered = 1<<32 - 1<<20
 
 // Fit changes the switch's buffer and the headrooms of its ports.
@@ -188,7 +188,8 @@ func (s *Switch) queue(p int, q *frame.Queue, f *frame.Frame, n int64) {
 	port.QueuePeak = max(port.QueuePeak, port.EnqueuedBytes-port.TxBytes)
 }
 
-// counted returns a frame's size in a switch. All byte counts in this package are sums of it, except a queue's.
+// counted returns a frame's size in a switch. All byte counts in this package are sums of it, except frame.Queue.Bytes
+// (see size).
 func (s *Switch) counted(f *frame.Frame) int64 {
 	return int64(s.state.Switches[s.index].Counted(int(f.Length)))
 }
@@ -337,7 +338,7 @@ func (s *Switch) Resumed(p int, priority uint8) {
 }
 
 // Touch prefetches the port's memory for a frame of a priority. A caller that knows the next ports calls it for all of
-// them at once.
+// them at once. Its result has no meaning: it makes the compiler keep the reads.
 func (p *Port) Touch(priority uint8) int { return int(p.TxFrames) + int(p.queue(priority).Bytes) }
 
 // noQueue holds the queue of a priority that the switch has never queued.

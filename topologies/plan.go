@@ -63,7 +63,7 @@ func (f Framing) LineBytes(n int) int64 {
 // thresholds: all bytes, or the size of the ns-3 simulators' packet.
 func (f Framing) Counted(n int) int { return max(n-f.Uncounted(), minFrame) }
 
-// Uncounted returns by how much a frame's size is less than its bytes, down to the minimum frame.
+// Uncounted returns the bytes of a frame that LineBytes and Counted leave out, down to the minimum frame.
 func (f Framing) Uncounted() int {
 	if f == FramingNS3 {
 		return ns3Shorter
@@ -152,9 +152,9 @@ type Link struct {
 	Weight int        // share of flows, relative to other equal-cost links; default 1
 }
 
-// Routes holds the shortest paths: for each switch and interface of a host, the egress ports. All interfaces at a
-// switch, their leaf, share the path to it. So the memory grows with switches times leaves, not with switches times
-// hosts.
+// Routes holds the shortest paths: for each switch and interface of a host, the egress ports. All interfaces at one
+// leaf, a switch with hosts, share the paths to that leaf. So the memory grows with switches times leaves, not with
+// switches times hosts.
 type Routes struct {
 	// Groups holds the distinct sets of equal-cost ports, each in ascending order or in HashHPCC's. A port of a link
 	// with a higher weight occurs several times.

@@ -12,14 +12,14 @@ import (
 	"github.com/pausenet/pausenet/ebpf"
 )
 
-// Pipelines is the pipelines loaded into the kernel.
+// Pipelines holds the pipelines loaded into the kernel. Attach each program to a TC hook.
 type Pipelines struct {
-	// Ingress belongs on the TC ingress hook of a port's inner end, Egress on the TC egress hook of its outer end, End on
-	// that one's ingress hook, and Entry on that of the entry.
-	Ingress, Egress, End, Entry *cilium.Program
-	State                       ebpf.State
-	// Outbox is where End puts what Ingress has sent out of a port.
-	Outbox Outbox
+	Ingress *cilium.Program // ingress hook of a port's inner end
+	Egress  *cilium.Program // egress hook of a port's outer end
+	End     *cilium.Program // ingress hook of a port's outer end
+	Entry   *cilium.Program // ingress hook of the entry
+	State   ebpf.State
+	Outbox  Outbox // frames that Ingress has sent out of a port; End puts them here
 
 	objects  pipelinesObjects
 	mappings [][]byte
@@ -52,7 +52,7 @@ func Load(n ebpf.Sizes) (*Pipelines, error) {
 	}
 	if n.Features.Live {
 		if err := spec.Variables["live"].Set(uint32(1)); err != nil {
-			return nil, fmt.Errorf("say that programs send frames: %w", err)
+			return nil, fmt.Errorf("set the variable live: %w", err)
 		}
 	}
 	k := &Pipelines{State: ebpf.State{Features: n.Features}}

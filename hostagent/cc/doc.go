@@ -30,8 +30,8 @@
 //
 // A result must not depend on the processor. Go may compile x*y + z to one fused instruction with a single rounding (on
 // arm64, ppc64, s390x and riscv64, and on amd64 with GOAMD64=v3); on others it rounds twice. The last bits differ, and
-// with them rates, the times of departures and fingerprints. An explicit conversion rounds its operand and so keeps the
-// two apart, according to the Go specification ("Floating-point operators"). Hence
+// with them rates, the times of departures and fingerprints. An explicit conversion rounds its operand, which prevents
+// fusing, according to the Go specification ("Floating-point operators"). Hence
 //
 //	rate = float64(rate*(1-w)) + float64(line*w)
 //

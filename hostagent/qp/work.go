@@ -112,11 +112,11 @@ type EventKind uint8
 
 // Kinds (IBTA volume 1 section 11.6.3).
 const (
-	EventFatal       EventKind = 1 // a request or a response could not be executed here
-	EventRequest     EventKind = 2 // the remote side sent an invalid request
-	EventAccess      EventKind = 3 // the remote side requested memory that it may not access
-	EventEstablished EventKind = 4 // a packet arrived in StateRTR
-	EventLastReceive EventKind = 16
+	EventFatal       EventKind = 1  // a request or a response could not be executed here
+	EventRequest     EventKind = 2  // the remote side sent an invalid request
+	EventAccess      EventKind = 3  // the remote side requested memory that it may not access
+	EventEstablished EventKind = 4  // a packet arrived in StateRTR
+	EventLastReceive EventKind = 16 // the queue pair takes no more requests from its shared receive queue
 )
 
 // Access selects a kind of access to remote memory.
@@ -132,8 +132,9 @@ const (
 // Program represents the owner of a queue pair: its memory, completions and events. The NIC and the queue pair's
 // methods call it; it must not call methods of any queue pair. Its arguments are valid during the call only.
 //
-// The error ErrAccess means that the program lacks the right. ErrEnded means that its memory no longer exists, and soon
-// its queue pairs will not; the remote side is not notified then. Any other error means that the operation failed.
+// The error ErrAccess means that the program does not permit the access. ErrEnded means that its memory no longer
+// exists, and that its queue pairs are about to end; then the remote side is not notified. Any other error means that
+// the operation failed.
 type Program interface {
 	// Gather reads a message, which is in pieces of memory, from offset on.
 	Gather(pieces []SGE, offset uint32, into []byte) error
@@ -161,7 +162,7 @@ var (
 	ErrFull   = errors.New("the queue is full")
 	ErrState  = errors.New("the queue pair's state does not allow this")
 	ErrLength = errors.New("the message is too long")
-	ErrWork   = errors.New("no such operation, or not in this form")
+	ErrWork   = errors.New("unknown operation, or invalid operands for it")
 )
 
 // MaxMessage limits the length of a message, in bytes.

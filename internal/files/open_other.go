@@ -2,5 +2,5 @@
 
 package files
 
-// These systems have no pipes among files, and links are checked before a file is opened.
+// These systems have no such flags. Their files are never pipes, and Open and others check for links before they open.
 const noWait, noLink = 0, 0

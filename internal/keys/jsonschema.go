@@ -20,7 +20,7 @@ func Ref(name string) Schema { return Schema{"$ref": "#/$defs/" + name} }
 // AnyOf returns the schema that matches any of several.
 func AnyOf(of ...any) Schema { return Schema{"anyOf": of} }
 
-// ListOf returns the schema of a list, of which one item may stand without brackets.
+// ListOf returns the schema of a list. A list of one item may omit the brackets.
 func ListOf(item Schema) Schema { return AnyOf(Schema{"type": "array", "items": item}, item) }
 
 // MapOf returns the schema of a mapping with arbitrary keys.
@@ -116,7 +116,7 @@ func (t Table) takes(k *Key) Schema {
 	}
 }
 
-// amount returns a pattern of a number with a unit.
+// amount returns the schema of a number with a unit; units is a regular expression.
 func amount(units string) Schema {
 	pattern := `^\s*\+?[0-9._]+([eE][+-]?[0-9]+)?\s*(` + units + `)\s*$`
 	return Schema{"type": []any{"string", "number"}, "pattern": pattern}

@@ -9,7 +9,7 @@ import (
 // MaxPayload limits the payload of a flow's packet, in bytes: with all headers, it fits into jumbo frames of 9216 B.
 const MaxPayload = 9056
 
-// MaxPathMTU limits the path MTU of InfiniBand and RoCE, and so that of programs' queue pairs.
+// MaxPathMTU limits the path MTU of programs' queue pairs, as in InfiniBand and RoCE.
 const MaxPathMTU = 4096
 
 // maxExtensions limits the bytes of headers between a BTH and its payload.
@@ -39,15 +39,14 @@ func (v Version) dataLen(op Opcode, payload int) int {
 }
 
 // PutData writes a data packet into buf and returns the frame's length; buf must have room for DataLen of the flow's
-// version. op is one of the data opcodes without immediate data, with telemetry (empty, for switches to fill), a
-// timestamp (that of SetTimestamp), a demand (that of SetDemand) or none of them. payload is at most MaxPayload. Other
-// values panic.
+// version. op is a data opcode without immediate data. It may have telemetry, which starts empty for switches to fill,
+// the timestamp of SetTimestamp, or the demand of SetDemand. payload is at most MaxPayload. Other values panic.
 //
 // The payload is a constant pattern. With fill PutData writes it, which takes a few nanoseconds for a full packet; use
 // fill unless you are sure. Without fill buf must hold the pattern already: its last use must have been a PutData with
 // an opcode of the same header length and the same payload. Otherwise the RETH or ICRC of that frame is in the payload
-// of this one, and the ICRC, which for a full packet comes from a table, is wrong. A flow of headers only writes
-// neither RETH, payload nor ICRC.
+// of this one, and the ICRC, which for a full packet comes from a table, is wrong. For a flow with HeadersOnly it
+// writes neither RETH, payload nor ICRC.
 func PutData(buf []byte, h *FlowHeader, op Opcode, psn uint32, payload int, ackRequest, fill bool) (n int) {
 	if !op.IsData() || op.HasImm() || payload < 0 || payload > MaxPayload {
 		panic(fmt.Sprintf("wire: PutData of %v with %d B", op, payload))

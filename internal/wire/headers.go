@@ -7,8 +7,8 @@ const (
 	LongHeaderBytes = 136
 )
 
-// ParseHeaders works like Parse for a frame of the given length of which only the first bytes, h, are available, at
-// least all headers. Of the accessors after the BTH only AETH, INT, Timestamp, Reserved and CNM may be used.
+// ParseHeaders works like Parse for a frame of the given length, of which h holds the first bytes, all headers
+// included. Of the accessors after the BTH only AETH, INT, Timestamp, Reserved and CNM may be used.
 func ParseHeaders(h []byte, length int, p *Packet) error {
 	*p = Packet{frame: h}
 	if len(h) < MinFrame {
@@ -48,20 +48,21 @@ func (p *Packet) parseIPv6Headers(h []byte, length int) error {
 	if end > length {
 		return ErrTruncated
 	}
-	var ours, too bool
-	p.Src, ours = ip.Src().Unmap()
-	p.Dst, too = ip.Dst().Unmap()
-	if ip.NextHeader() != ProtocolUDP || !ours || !too {
+	var srcOK, dstOK bool
+	p.Src, srcOK = ip.Src().Unmap()
+	p.Dst, dstOK = ip.Dst().Unmap()
+	if ip.NextHeader() != ProtocolUDP || !srcOK || !dstOK {
 		return nil
 	}
-	if len(h) < roceHeaderLen6+AETHLen { // or ICRC: every packet of RoCE has either
+	if len(h) < roceHeaderLen6+AETHLen { // every RoCE packet has an AETH or an ICRC there
 		return ErrTruncated
 	}
 	p.TOS, p.Protocol = ip.TrafficClass(), ProtocolUDP
 	return p.parseRoCEHeaders(h, roceHeaderLen6, end)
 }
 
-// parseRoCEHeaders parses a UDP frame. If it is RoCEv2, its BTH ends at the given offset. Its IP packet ends at end.
+// parseRoCEHeaders parses a UDP frame. If it is RoCEv2, its BTH ends at offset headers. Its IP packet ends at offset
+// end.
 func (p *Packet) parseRoCEHeaders(h []byte, headers, end int) error {
 	read := (*[UDPLen + BTHLen]byte)(h[headers-BTHLen-UDPLen:])
 	udp, b := UDP(read[:UDPLen]), BTH(read[UDPLen:])

@@ -66,15 +66,15 @@ var ErrEnded = errors.New("the fabric has ended")
 
 const (
 	// spinBelow sets the wait below which the engine spins: waking from a system call takes about that long. With 50 us
-	// it spun through all of a flow at line rate. The kernel, which leaves a real-time thread 95 % of a processor,
-	// stopped it for 30 ms of each second.
+	// the engine would spin throughout a flow at line rate. The kernel would then stop it for a part of each second,
+	// because a real-time thread may use only 95 % of a processor.
 	spinBelow = 10 * time.Microsecond
-	// MostLate limits how far the wall clock may run ahead: TCP's minimum retransmission timeout of programs
+	// MostLate limits how far the wall clock may run ahead: the minimum retransmission timeout of programs' TCP
 	// (TCP_RTO_MIN). Beyond it, virtual time stands still until the machine has caught up.
 	MostLate = 200 * time.Millisecond
-	// mostFollowing limits the additional due events of a step: reading the clock and looking for other work costs as
-	// much as an event that makes no pass. Their lateness is counted to the step's end, which is late by that many
-	// passes at most.
+	// mostFollowing limits the due events that a step executes after its first. They save reading the clock and looking
+	// for other work, which cost as much as an event without a pass. Their lateness is measured at the step's end, so
+	// it is too large by at most that many passes.
 	mostFollowing = 7
 	// mostLateness sets the largest lateness that a histogram distinguishes, in ns.
 	mostLateness = int64(time.Hour)
@@ -114,7 +114,8 @@ func (l *Driver) Adapt(tooLate vtime.Time, notify func(now vtime.Time, from, to 
 	l.pace, l.raised = &pace{tooLate: tooLate}, notify
 }
 
-// Clock returns the map from wall-clock to virtual time until now. It is safe for concurrent use.
+// Clock returns the map from wall-clock to virtual time as it is now; a change of the slow-down replaces it. It is safe
+// for concurrent use.
 func (l *Driver) Clock() *Clock { return l.clock.Load() }
 
 // Do runs f between two events, at the current virtual time, and waits for it. It returns f's error, or ErrEnded.
@@ -127,7 +128,7 @@ func (l *Driver) Do(f func() error) error {
 	}
 	l.requests = append(l.requests, r)
 	l.asked.Store(true)
-	_, err := unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // under the lock: it is closed under it
+	_, err := unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // under the lock, under which end closes it
 	l.mutex.Unlock()
 	if err != nil && err != unix.EAGAIN { // full of wake-ups
 		return fmt.Errorf("wake the engine: %w", err)
@@ -191,7 +192,7 @@ func (l *Driver) Run(ctx context.Context) (err error) {
 // step does the next due work. worked is false if there was none.
 func (l *Driver) step(now time.Time) (worked bool, err error) {
 	e := l.engine
-	if l.intake(noPort, now) { // before virtual time moves: frames are due when they came
+	if l.intake(noPort, now) { // before virtual time moves, because frames are due when they arrive
 		worked = true
 	}
 	if l.asked.Load() {
@@ -302,8 +303,8 @@ func (l *Driver) frameLateness(stamp int64, now time.Time) time.Duration {
 	return late
 }
 
-// replies reads the frames that a host's kernel answered within the pass, and stamps them with the time of the pass,
-// however late the machine is.
+// replies reads the frames that a host's kernel sent in answer within the pass, and stamps them with the time of the
+// pass, however late the machine is.
 func (l *Driver) replies(port int) { l.intake(port, time.Now()) }
 
 // answer runs the queued requests.

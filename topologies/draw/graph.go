@@ -41,14 +41,14 @@ func Dot(w io.Writer, p *topologies.Plan) error {
 		b.WriteString(" }\n")
 	}
 	_, class := p.LinkClasses()
-	one := !slices.ContainsFunc(class, func(c int) bool { return c != 0 })
-	if one && len(p.Links) > 0 {
+	uniform := !slices.ContainsFunc(class, func(c int) bool { return c != 0 })
+	if uniform && len(p.Links) > 0 {
 		fmt.Fprintf(&b, "  label=\"every link: %v, %v\";\n", p.Links[0].Rate, p.Links[0].Delay)
 	}
 	for i := range p.Links {
 		low, high := ends(p, i)
 		label := ""
-		if !one {
+		if !uniform {
 			label = fmt.Sprintf(" [label=\"%v, %v\"]", p.Links[i].Rate, p.Links[i].Delay)
 		}
 		fmt.Fprintf(&b, "  %q -- %q%s;\n", low.Name, high.Name, label)
@@ -72,11 +72,11 @@ func Mermaid(w io.Writer, p *topologies.Plan) error {
 		}
 	}
 	_, class := p.LinkClasses()
-	one := !slices.ContainsFunc(class, func(c int) bool { return c != 0 })
+	uniform := !slices.ContainsFunc(class, func(c int) bool { return c != 0 })
 	for i := range p.Links {
 		low, high := ends(p, i)
 		label := ""
-		if !one {
+		if !uniform {
 			label = fmt.Sprintf("|\"%v, %v\"|", p.Links[i].Rate, p.Links[i].Delay)
 		}
 		fmt.Fprintf(&b, "  n%d ---%s n%d\n", low.ID, label, high.ID)

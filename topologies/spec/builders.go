@@ -65,8 +65,8 @@ func newBuilder(d *draft, kind *builderKind) *builder {
 	return b
 }
 
-// builder reads the keys of a builder, and builds.
-func (d *draft) builder(kind *builderKind, v *yamlspec.Value) {
+// decodeAndBuild reads the keys of a builder, and builds its nodes and links.
+func (d *draft) decodeAndBuild(kind *builderKind, v *yamlspec.Value) {
 	b := newBuilder(d, kind)
 	b.at = v
 	b.keys().Decode(v)
@@ -75,8 +75,8 @@ func (d *draft) builder(kind *builderKind, v *yamlspec.Value) {
 	kind.build(b)
 }
 
-// hostLinks links a host to a switch.
-func (b *builder) hostLinks(host, sw int) {
+// linkHost links a host to a switch.
+func (b *builder) linkHost(host, sw int) {
 	for range b.parallel {
 		b.link(host, sw, b.host, b.at)
 	}
@@ -108,7 +108,7 @@ func (b *builder) star() {
 	}
 	center := b.node("switch", 0)
 	for _, h := range b.nodesOf("host", b.hosts) {
-		b.hostLinks(h, center)
+		b.linkHost(h, center)
 	}
 }
 
@@ -123,7 +123,7 @@ func (b *builder) leafSpine() {
 	leaf, spine, host := b.nodesOf("leaf", leaves), b.nodesOf("spine", spines), b.nodesOf("host", leaves*perLeaf)
 	for i, l := range leaf {
 		for _, h := range host[i*perLeaf : (i+1)*perLeaf] {
-			b.hostLinks(h, l)
+			b.linkHost(h, l)
 		}
 		for _, s := range spine {
 			b.link(l, s, b.fabric, b.at)
@@ -132,8 +132,8 @@ func (b *builder) leafSpine() {
 }
 
 // rail builds the rail-optimised leaf-spine of GPU clusters. Port n of each host of a group is linked to the group's
-// n-th leaf, so that ports with one number, a rail, connect without a spine. Every leaf is linked to every spine. Two
-// rails are dual-homed hosts.
+// n-th leaf, so that ports with one number, a rail, connect without a spine. Every leaf is linked to every spine. With
+// two rails, hosts are dual-homed.
 func (b *builder) rail() {
 	rails, perGroup, groups, spines := b.rails, b.hosts, b.groups, b.spines
 	if rails == 0 || perGroup == 0 || spines < 0 ||
@@ -223,7 +223,7 @@ func (b *builder) fatTree() {
 	perAggregation := cores / aggregations
 	for i, e := range edge {
 		for _, h := range host[i*perEdge : (i+1)*perEdge] {
-			b.hostLinks(h, e)
+			b.linkHost(h, e)
 		}
 		pod := i / edges
 		for _, a := range aggregation[pod*aggregations : (pod+1)*aggregations] {

@@ -146,7 +146,7 @@ func (d *draft) decode(v *yamlspec.Value) {
 				"with nodes and links")
 		case part != nil:
 			built = true
-			d.builder(kind, part)
+			d.decodeAndBuild(kind, part)
 		}
 	}
 	d.hpccFile(m.Get("hpcc"))
