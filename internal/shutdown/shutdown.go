@@ -1,11 +1,10 @@
-// Package shutdown sees to it that a process that is told to end does, whatever it is doing: reading from a pipe that
-// nobody writes to, writing to one that nobody reads, waiting for a lock, or in a loop that a user's code does not
-// leave.
+// Package shutdown makes a signal end the process even if the process is stuck: reading from a pipe that nobody writes
+// to, writing to one that nobody reads, waiting for a lock, or in an endless loop of a user's code.
 //
-// A command says with Start that signals end it. What has something to keep takes a Context, which a signal cancels,
-// and is left the time to keep it: until nothing has been heard of it (Alive) for the time of quiescence, and for most
-// at the longest. Then, or at once where nothing took a Context, the functions given to Finally and Discard are called
-// and the process exits.
+// A command calls Start, after which signals end it. Code with results to save takes a Context, which a signal cancels.
+// The process then waits as long as that code calls Alive at least once in each period of quiescence, but at most for
+// the time most. Then, or at once if no code has a Context, it calls the functions given to Finally and Discard, and
+// exits.
 package shutdown
 
 import (
@@ -19,20 +18,21 @@ import (
 )
 
 var (
-	// quiescence is for how long nothing need be heard of what has something to keep. With exitTime it makes two seconds.
+	// quiescence limits how long code that saves results may go without calling Alive. With both uses of exitTime, a
+	// silent process ends within two seconds.
 	quiescence = 1500 * time.Millisecond
-	// most is the longest that the end can be put off.
+	// most limits how long Alive and Wait can postpone the end.
 	most = 10 * time.Second
 )
 
 const (
-	// exitTime is what is left for what Finally was given, and for the last line: either may be blocked.
+	// exitTime limits the functions given to Finally and Discard, and then the last message, because either may block.
 	exitTime = 200 * time.Millisecond
-	// period is the time between two polls of whether the quiescence has lasted long enough.
+	// period is the time between two checks of these limits.
 	period = 20 * time.Millisecond
 )
 
-// process is this process on its way to its end. There is one.
+// process holds the state of this process's end.
 var process = struct {
 	mu       sync.Mutex
 	code     int
@@ -41,13 +41,13 @@ var process = struct {
 	finals   map[*user]func()
 	discards map[*user]func()
 
-	signal  atomic.Int32 // that ended it first; 0: none
-	ends    atomic.Bool  // begun
-	heard   atomic.Int64 // how often
-	waiting atomic.Int32
+	signal  atomic.Int32 // number of the first signal; 0: none
+	ends    atomic.Bool  // begun, for reading without the mutex
+	heard   atomic.Int64 // number of calls of Alive since begun
+	waiting atomic.Int32 // number of calls of Wait that are not over
 }{code: 1, contexts: map[*user]struct{}{}, finals: map[*user]func(){}, discards: map[*user]func(){}}
 
-// user is one that took a Context or gave a Finally or a Discard.
+// user identifies a call of Context, Finally or Discard.
 type user struct{ cancel context.CancelFunc }
 
 // Start makes SIGINT, SIGTERM and SIGHUP end the process, with this exit code if it has to be forced. Signals that
@@ -84,7 +84,7 @@ func Start(code int) (stop func()) {
 	}
 }
 
-// Begin does what a signal does.
+// Begin ends the process as a signal does.
 func Begin() {
 	process.mu.Lock()
 	defer process.mu.Unlock()
@@ -101,7 +101,8 @@ func Begin() {
 		u.cancel()
 	}
 	go func() {
-		// Time goes by polls: while the process is stopped, or the machine leaves it no processor, there are none.
+		// Counting periods, not wall-clock time, excludes the time for which the process is stopped or gets no
+		// processor.
 		var heard int64
 		var quiet, all time.Duration
 		for range time.Tick(period) {
@@ -162,7 +163,7 @@ func Wait() (over func()) {
 // forget cancels it.
 func Finally(f func()) (forget func()) { return add(process.finals, f) }
 
-// Discard is Finally for unfinished work: f removes it, such as a file without its final name.
+// Discard works like Finally for an f that removes unfinished work, such as a file without its final name.
 func Discard(f func()) (forget func()) { return add(process.discards, f) }
 
 func add(to map[*user]func(), f func()) (forget func()) {
@@ -182,23 +183,23 @@ func force() {
 	process.mu.Lock()
 	defer process.mu.Unlock()
 	var finals sync.WaitGroup
-	said := "pausenet: interrupted\n"
+	message := "pausenet: interrupted\n"
 	for _, f := range process.finals {
 		finals.Go(f)
-		said = "pausenet: interrupted: the results so far are kept, marked partial\n"
+		message = "pausenet: interrupted: the results so far are kept, marked partial\n"
 	}
 	for _, f := range process.discards {
 		finals.Go(f)
 	}
 	within(exitTime, finals.Wait)
-	within(exitTime, func() { _, _ = os.Stderr.WriteString(said) })
+	within(exitTime, func() { _, _ = os.Stderr.WriteString(message) })
 	exit(process.code)
 }
 
-// exit is os.Exit; it does not return.
+// exit does not return.
 var exit = os.Exit
 
-// within calls f, and waits for it for so long at most.
+// within calls f, and waits for it up to a limit.
 func within(limit time.Duration, f func()) {
 	done := make(chan struct{})
 	go func() {

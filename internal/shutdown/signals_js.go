@@ -2,5 +2,5 @@ package shutdown
 
 import "os"
 
-// endings are none: a browser sends no signals, it ends the worker.
+// endings is empty: a browser sends no signals, but ends the worker.
 var endings []os.Signal
