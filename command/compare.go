@@ -81,7 +81,7 @@ something worse with "git bisect run" (docs/compare.md).`,
 	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..100, one for each round (default: the sweep's, or 1..40)")
 	flags.StringSliceVar(&f.metrics, "metrics", compare.DefaultMetrics, "`metrics` to compare, separated by commas, the "+
 		"decisive one first; METRIC:TAG covers only flows with the tag")
-	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and count as equal")
+	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and still count as equal")
 	flags.BoolVar(&f.all, "all", false, "run all rounds, also after the first metric is decided")
 	flags.StringVar(&f.worst, "worst", "", "write the generated scenario of the worst case to this `file`")
 	flags.BoolVar(&f.NoPrograms, "no-programs", false, "refuse programs as A and B, for callers that must not start any")
@@ -274,7 +274,7 @@ func writePerScenario(w io.Writer, m *compare.Measure) {
 	}
 }
 
-// joinedRuns returns the command that makes both runs, or two commands.
+// joinedRuns returns one command for both runs if they differ only in --cc, and two commands otherwise.
 func joinedRuns(of [2][]string) []string {
 	a, b := of[0], of[1]
 	if at := slices.Index(a, "--cc") + 1; at > 0 && len(a) == len(b) {

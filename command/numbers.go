@@ -54,14 +54,16 @@ func checkJobs(c *cobra.Command, to *int) error {
 	return atLeastOne(c.Flags(), "jobs")
 }
 
-// processorsFlag adds the flag for the number of processors per run.
-func processorsFlag(c *cobra.Command, to *int, otherwise string) {
+// processorsFlag adds the flag for the number of processors per run. The help ends with the given text, such as the
+// default.
+func processorsFlag(c *cobra.Command, to *int, helpEnd string) {
 	c.Flags().IntVar(to, "processors", *to, "`number` of processors per run on the wasm plane; results are equal"+
-		otherwise)
+		helpEnd)
 	completeNothing(c, "processors")
 }
 
-// idleProcessors warns of --processors if it has no effect on a run that at most so many workers can drive.
+// idleProcessors returns a warning if --processors has no effect because a run has at most one worker. most is the
+// largest number of workers of the run.
 func idleProcessors(flags *pflag.FlagSet, most int) []string {
 	flag := flags.Lookup("processors")
 	if n, _ := flags.GetInt(flag.Name); !flag.Changed || n == 1 || most > 1 {
@@ -71,7 +73,7 @@ func idleProcessors(flags *pflag.FlagSet, most int) []string {
 		flag.Value)}
 }
 
-// checkProcessors returns an error if --processors cannot have an effect.
+// checkProcessors returns an error if --processors is out of range, or above 1 on the kernel plane.
 func checkProcessors(c *cobra.Command, planeName string) error {
 	flag := c.Flags().Lookup("processors")
 	if !flag.Changed {

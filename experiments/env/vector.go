@@ -18,7 +18,7 @@ const (
 type Vector struct {
 	Operations []byte // of each environment
 	Seeds      []uint64
-	Rates      []float32 // of each agent, by its line rate
+	Rates      []float32 // of each agent, as a fraction of its line rate
 
 	Times        []vtime.Time // of each environment
 	Observations []float32    // of each agent
@@ -42,7 +42,7 @@ func NewVector(e *Environment, count int) *Vector {
 	}
 }
 
-// Proceed carries out the operations, those of several environments at once as far as there are processors.
+// Proceed carries out the operations. Environments proceed in parallel, as far as there are processors.
 func (v *Vector) Proceed() error {
 	n := v.environment.Agents
 	started := make(chan int)
@@ -60,7 +60,7 @@ func (v *Vector) Proceed() error {
 				started <- i
 			}()
 		case operation == Step && (p == nil || p.Over):
-			v.errs[i] = errors.New("an environment has made a step without a reset before")
+			v.errs[i] = errors.New("step without a reset: reset an environment first, and after each episode")
 		case operation == Step:
 			p.Begin(v.Rates[i*n : (i+1)*n])
 		}

@@ -28,19 +28,19 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/wallclock"
 )
 
-// Client represents a connection from another terminal to a fabric.
+// Client represents a connection to a fabric of another process.
 type Client struct {
 	fabric   string
 	conn     *net.UnixConn
-	inside   bool // from a node of the fabric
-	from     *receiver
-	lines    *bufio.Reader // reads from conn
+	inside   bool          // from a node of the fabric
+	from     *receiver     // reads conn, and keeps the files that it receives
+	lines    *bufio.Reader // reads from
 	timeout  time.Duration // for an answer of the fabric
 	finished atomic.Bool
 }
 
-// Names returns the names of the fabrics that are up, sorted; on a node its own fabric's. It removes sockets that
-// killed fabrics left behind.
+// Names returns the sorted names of the fabrics that are up. If this process runs on a node, they include the node's
+// fabric. Names removes sockets that killed fabrics left behind.
 func Names() ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(Folder, "*.sock"))
 	if err != nil {
@@ -79,15 +79,15 @@ var ErrNone = errors.New("no such fabric")
 // ErrEnded means that the fabric ended before it answered.
 var ErrEnded = wallclock.ErrEnded
 
-// ErrSeveral means that no name was given, and several fabrics match.
+// ErrSeveral means that no name was given, but several fabrics are up.
 var ErrSeveral = errors.New("several fabrics are up")
 
 // crowded reports whether an error of Dial means that the socket's queue is full.
 func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 var (
-	// answerTimeout limits how long a fabric may take to answer, or to continue an answer. A pass on a slow machine may
-	// block its engine for 20 s.
+	// answerTimeout limits how long a fabric may take to answer, or to continue an answer. On a slow machine, one pass
+	// of a pipeline may block the engine for 20 s.
 	answerTimeout = 30 * time.Second
 	// endTimeout limits how long a fabric may take to end.
 	endTimeout = time.Minute
@@ -99,7 +99,7 @@ func SetTimeouts(answer, end time.Duration) { answerTimeout, endTimeout = answer
 // Unanswered means that a fabric is up but does not answer.
 type Unanswered struct {
 	Fabric  string
-	Process int // 0 if unknown
+	Process int // PID; 0 if unknown
 	Timeout time.Duration
 }
 
@@ -124,8 +124,8 @@ func stopped(pid int) bool {
 	return strings.HasPrefix(rest, "T") || strings.HasPrefix(rest, "t")
 }
 
-// Dial connects to the named fabric. Without a name it connects to the node's own fabric on a node, and elsewhere to
-// the only one.
+// Dial connects to the named fabric. Without a name, a process on a node connects to the node's fabric, and any other
+// process to the only fabric that is up.
 func Dial(name string) (*Client, error) {
 	if name == "" {
 		name = insideOf()
@@ -153,7 +153,7 @@ func noneUp() error {
 		return fmt.Errorf("%w: none is up; %v", ErrNone, all[0])
 	}
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: you have none that is up (bring one up with \"pausenet up\"; for root's use sudo)", ErrNone)
+		return fmt.Errorf("%w: none of yours is up (bring one up with \"pausenet up\"; for root's, use sudo)", ErrNone)
 	}
 	return fmt.Errorf("%w: none is up (bring one up with \"sudo pausenet up\")", ErrNone)
 }
@@ -189,7 +189,8 @@ func dial(name string, timeout time.Duration) (*Client, error) {
 	}
 }
 
-// connect connects to a fabric's socket, or from one of its nodes to that of the node.
+// connect connects to a fabric's socket. On one of the fabric's nodes, it connects to the socket for programs there,
+// and inside is true.
 func connect(name string) (conn *net.UnixConn, inside bool, err error) {
 	conn, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: socketPath(name), Net: "unix"})
 	if ended(err) {
@@ -302,7 +303,7 @@ func (c *Client) Events(kinds []string, each func(line []byte) error) error {
 	}
 }
 
-// Read reads the data after a reply to capture.
+// Read reads the frames that follow the reply to a capture request.
 func (c *Client) Read(p []byte) (int, error) {
 	if c.finished.Load() {
 		_ = c.conn.SetReadDeadline(time.Now().Add(c.timeout))
@@ -311,17 +312,18 @@ func (c *Client) Read(p []byte) (int, error) {
 	return n, c.unanswered(err, c.timeout)
 }
 
-// killTimeout limits how long Exec waits, after its program was killed, for the message that the fabric has ended.
+// killTimeout limits how long Exec waits, after its program was killed, for the end of the connection, which tells that
+// the fabric has ended.
 const killTimeout = time.Second
 
 // Exec runs a command on a node with this terminal until it ends, and sends it the signals from signals. If the
-// fabric ends, the command is killed and the error is wallclock.ErrEnded. The command inherits the files after its
-// standard files.
+// fabric ends, the command is killed and the error is wallclock.ErrEnded. The command inherits the extra files,
+// which follow its standard files.
 func (c *Client) Exec(node string, command []string, signals <-chan os.Signal, extra ...*os.File) error {
 	reply, err := c.Ask(Request{Verb: "node", Node: node})
 	files := c.from.take()
-	letGo := func() { closeFiles(files) }
-	defer letGo()
+	release := func() { closeFiles(files) }
+	defer release()
 	if err != nil {
 		return err
 	}
@@ -342,17 +344,18 @@ func (c *Client) Exec(node string, command []string, signals <-chan os.Signal, e
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
-		_, _ = c.lines.ReadByte() // until the fabric has ended, or Close
+		_, _ = c.lines.ReadByte() // returns when the fabric ends, or on Close
 		close(ended)
 		cancel()
 	}()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = extra
-	// A process that is stopped while the program runs must not keep the namespaces of an ended fabric alive.
 	verbs.Prepare(cmd, &place, cmd.Stderr)
+	// Release the files as soon as the program runs: they would keep the namespaces of an ended fabric alive if this
+	// process were stopped.
 	err = kernel.RunIn(place, cmd, func() {
-		letGo()
+		release()
 		go func() {
 			for {
 				select {

@@ -82,9 +82,9 @@ func down(t testing.TB, f *Fabric) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var followed Verdict
-	followed.followed(f.live.Status(), shortestRTT(f.Plan), 0)
-	if len(v.Reasons) > len(followed.Reasons) {
+	var clock Verdict
+	clock.judgeClock(f.live.Status(), shortestRTT(f.Plan), 0)
+	if len(v.Reasons) > len(clock.Reasons) {
 		t.Errorf("%+v", v)
 	}
 }

@@ -20,12 +20,12 @@ import (
 // ErrInterrupted means that the user interrupted the wait.
 var ErrInterrupted = errors.New("interrupted")
 
-// pingTurn sets how often Ping checks for an interruption.
-const pingTurn = 100 * time.Millisecond
+// pingCheckInterval sets how often Ping checks for an interruption.
+const pingCheckInterval = 100 * time.Millisecond
 
 // Ping sends an ICMP echo request (RFC 792) from a host to all others at once, and returns each round-trip time in
-// virtual time; 0 means no answer. timeout is in the fabric's time, which stands still while the machine cannot keep
-// up. Closing interrupted, which may be nil, ends the wait with ErrInterrupted.
+// virtual time; 0 means no answer. timeout is wall-clock time without the time for which the fabric stood still because
+// the machine could not keep up. Closing interrupted, which may be nil, ends the wait with ErrInterrupted.
 func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time.Duration,
 	interrupted <-chan struct{},
 ) ([]vtime.Time, error) {
@@ -60,7 +60,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 		index[n.Addr] = i
 		sent[i] = time.Now()
 		if err := unix.Sendto(fd, b[:], 0, &unix.SockaddrInet4{Addr: n.Addr.As4()}); err != nil {
-			continue // an interface that is down: no answer
+			continue // the interface is down, so no answer follows
 		}
 	}
 	deadline := time.Now().Add(timeout)
@@ -81,7 +81,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 			return nil, ErrInterrupted
 		default:
 		}
-		limit := unix.NsecToTimeval(int64(min(max(wait, time.Millisecond), pingTurn)))
+		limit := unix.NsecToTimeval(int64(min(max(wait, time.Millisecond), pingCheckInterval)))
 		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (f *Fabric) Ping(from *topologies.Node, to []*topologies.Node, timeout time
 	return took, nil
 }
 
-// virtualNow returns the fabric's time.
+// virtualNow returns the fabric's virtual time.
 func (f *Fabric) virtualNow() (now vtime.Time, err error) {
 	err = f.Do(func(e *engine.Engine) error { now = e.Now(); return nil })
 	return now, err

@@ -70,17 +70,17 @@ func (f *Fabric) verdict() Verdict {
 		worse(measure.Fail, "deadlock since %v: %s: flow control makes each wait for the next, forever", d.Since,
 			f.live.Engine().DescribeCycle(d))
 	}
-	v.undisturbed(f.Plan, f.plane.Disturbed())
-	v.followed(s, shortestRTT(f.Plan), wallclock.FittingSlowdown(f.Plan, f.PassCost))
+	v.judgeInterfaces(f.Plan, f.plane.Disturbed())
+	v.judgeClock(s, shortestRTT(f.Plan), wallclock.FittingSlowdown(f.Plan, f.PassCost))
 	return v
 }
 
 // mostDisturbed limits the interfaces that a verdict names.
 const mostDisturbed = 5
 
-// undisturbed adds warnings for changes of interfaces: frames sent into one that is down or deleted are lost,
-// without breaking an invariant.
-func (v *Verdict) undisturbed(plan *topologies.Plan, all []kernel.Disturbance) {
+// judgeInterfaces adds warnings for interfaces that were set down or deleted: frames sent into one are lost, without
+// breaking an invariant.
+func (v *Verdict) judgeInterfaces(plan *topologies.Plan, all []kernel.Disturbance) {
 	for _, d := range all[:min(len(all), mostDisturbed)] {
 		port := &plan.Ports[d.Port]
 		v.worse(measure.Warn,
@@ -105,6 +105,7 @@ func keepStack(stack []byte) (file string) {
 	return to.Name()
 }
 
+// worse adds a reason, and sets the status unless it is already FAIL.
 func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
 	if v.Status != measure.Fail {
@@ -112,10 +113,10 @@ func (v *Verdict) worse(status measure.Status, format string, args ...any) {
 	}
 }
 
-// followed judges whether the machine kept up with the clock, relative to the shortest round trip: later frames
-// distort the round trips that programs measure. A suggested slow-down is never below fitting, the one for this
-// machine's pass cost, because the fabric may have had little to do, or been too late to judge.
-func (v *Verdict) followed(s wallclock.Status, base vtime.Time, fitting float64) {
+// judgeClock judges whether the machine kept up with the clock. Lateness above base, the shortest round trip, distorts
+// the round trips that programs measure. The suggested slow-down is at least fitting, which follows from the cost of a
+// pass on this machine: the measured lateness suggests too little if the fabric had little to do.
+func (v *Verdict) judgeClock(s wallclock.Status, base vtime.Time, fitting float64) {
 	wall := func(d time.Duration) string { return vtime.WallText(d.Round(10 * time.Microsecond)) }
 	virtual := func(d time.Duration) vtime.Time {
 		return vtime.FromDuration(time.Duration(float64(d) / s.Slowdown))
@@ -131,8 +132,8 @@ func (v *Verdict) followed(s wallclock.Status, base vtime.Time, fitting float64)
 	}
 	switch {
 	case s.FrameMax > wallclock.MostLate:
-		v.worse(measure.Fail, "a frame that a program sent was processed %v late, and 1 %% of the %d more than %v: "+
-			"programs' own timers expire within that time (TCP's from %v)",
+		v.worse(measure.Fail, "a frame that a program sent was processed %v late, and 1 %% of the %d frames "+
+			"more than %v late: timers of programs can expire within that time (TCP's after %v)",
 			wall(s.FrameMax), s.Frames, wall(s.FrameP99), wallclock.MostLate)
 	case virtual(s.FrameP50) > base:
 		v.worse(measure.Fail,
@@ -161,7 +162,7 @@ func (v *Verdict) followed(s wallclock.Status, base vtime.Time, fitting float64)
 	}
 }
 
-// shortestRTT returns twice the shortest round trip of a small frame between a host and the far end of its switch.
+// shortestRTT returns the shortest round trip of a small frame between two hosts of a switch whose links are equal.
 func shortestRTT(plan *topologies.Plan) vtime.Time {
 	least := vtime.Never
 	for _, id := range plan.Interfaces {
@@ -178,7 +179,7 @@ func (v *Verdict) Write(w io.Writer) {
 	for _, r := range v.Reasons {
 		fmt.Fprintf(w, "  %s\n", r)
 	}
-	if c.WallSeconds == 0 { // nobody could look
+	if c.WallSeconds == 0 { // the engine did not stop, so there are no measurements
 		return
 	}
 	fmt.Fprintf(w,

@@ -12,9 +12,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// TestFollowed checks the messages about how the machine followed the clock. The shortest round trip is 4 us, 800 us of
-// wall-clock time.
-func TestFollowed(t *testing.T) {
+// TestJudgeClock checks the messages about how the machine kept up with the clock. The shortest round trip is 4 us, 800
+// us of wall-clock time.
+func TestJudgeClock(t *testing.T) {
 	t.Parallel()
 	const base, us, ms = 4 * vtime.Microsecond, time.Microsecond, time.Millisecond
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestFollowed(t *testing.T) {
 		"a flood": {lost: 7, want: measure.Warn, says: []string{"programs sent 7 frames faster"}},
 	} {
 		v := Verdict{Status: measure.Pass}
-		v.followed(wallclock.Status{
+		v.judgeClock(wallclock.Status{
 			Slowdown: 200, Wall: 10 * time.Second, LatenessP50: c.median, LatenessP99: c.late, Stalled: c.stalled, Lost: c.lost,
 			Frames: 1000, FrameP50: c.p50, FrameP99: c.p99, FrameMax: c.worst,
 		}, base, c.fitting)

@@ -47,9 +47,9 @@ func LineTime(plan *topologies.Plan, port topologies.PortID, size int64) vtime.T
 	return plan.Ports[port].Rate.TimeFor(size)
 }
 
-// steady sets the number of a flow's packets to follow individually. Later packets leave at the rate of the slowest
-// link, because the pipeline of links is then in a steady state.
-const steady = 64
+// mostFollowed limits the middle packets of a flow that IdealFCT follows one by one. After them, the links are in a
+// steady state: packets leave at the rate of the slowest link.
+const mostFollowed = 64
 
 // hop represents one link of a path, or, if packets take several paths, all links at the same distance from the source.
 type hop struct {
@@ -58,16 +58,18 @@ type hop struct {
 	delay vtime.Time
 }
 
-func (h *hop) time(plan *topologies.Plan, frame int) vtime.Time {
+// serialisation returns how long a frame takes on one of the links.
+func (h *hop) serialisation(plan *topologies.Plan, frame int) vtime.Time {
 	return h.rate.TimeFor(plan.Framing.LineBytes(frame))
 }
 
-func (h *hop) takes(plan *topologies.Plan, frame int) vtime.Time {
+// spacing returns the time from one frame to the next if all links send.
+func (h *hop) spacing(plan *topologies.Plan, frame int) vtime.Time {
 	return h.all.TimeFor(plan.Framing.LineBytes(frame))
 }
 
-// hopsOf returns a path's links. If load balancing moves packets, a hop is as fast as its fastest link for a frame,
-// and as all its links for a flow. So no flow can take less time.
+// hopsOf returns a path's hops. If load balancing moves packets, a hop serialises a frame at the rate of its fastest
+// link, and a flow at the sum of its links' rates. So no flow can take less time.
 func hopsOf(plan *topologies.Plan, path []topologies.PortID) []hop {
 	hops := make([]hop, len(path))
 	for i, id := range path {
@@ -95,11 +97,11 @@ type QPPath struct {
 	Size       int64
 }
 
-// IdealOfQPs returns the ideal FCT of a flow of several QPs. It is the longest time that any QP needs alone on its
-// path, or that any link needs for all QPs over it plus the rest of the path of one packet.
+// IdealOfQPs returns the ideal FCT of a flow of several QPs. It is the longest of two kinds of time: what each QP needs
+// alone on its path, and what each link needs for the bytes of all its QPs, plus the rest of the path for one packet.
 func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 	ideal := vtime.Time(0)
-	// for each link: the bytes over it, and the least time of a packet on its whole path
+	// for each link: the bytes over it, and the least time for the rest of the path: a one-byte packet and its ACK
 	line, least := map[topologies.PortID]int64{}, map[topologies.PortID]vtime.Time{}
 	for _, q := range qps {
 		ideal = max(ideal, IdealFCT(plan, q.Path, q.Back, q.Size))
@@ -110,8 +112,8 @@ func IdealOfQPs(plan *topologies.Plan, qps []QPPath) vtime.Time {
 		}
 		for _, id := range path {
 			line[id] += bytes
-			if rest := one - plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteOnly,
-				1))); least[id] == 0 || rest < least[id] {
+			own := plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteOnly, 1)))
+			if rest := one - own; least[id] == 0 || rest < least[id] {
 				least[id] = rest
 			}
 		}
@@ -137,28 +139,28 @@ func IdealFCT(plan *topologies.Plan, path, back []topologies.PortID, size int64)
 		for i := range hops {
 			h := &hops[i]
 			start := max(free[i], at)
-			free[i] = start + h.takes(plan, frame)
-			at = start + h.time(plan, frame) + h.delay
+			free[i] = start + h.spacing(plan, frame)
+			at = start + h.serialisation(plan, frame) + h.delay
 		}
 		return at
 	}
 	home := vtime.Time(0) // arrival of the last ACK
 	for _, h := range hopsOf(plan, back) {
-		home += h.time(plan, ACKFrame(plan)) + h.delay
+		home += h.serialisation(plan, ACKFrame(plan)) + h.delay
 	}
 	if packets == 1 {
 		return send(plan.IP.DataLen(wire.OpWriteOnly, int(last))) + home
 	}
 	send(plan.IP.DataLen(wire.OpWriteFirst, plan.MTU))
 	middle := packets - 2
-	followed := min(middle, steady)
+	followed := min(middle, mostFollowed)
 	for range followed {
 		send(FullFrame(plan))
 	}
 	if middle > followed {
 		var slowest vtime.Time
 		for i := range hops {
-			slowest = max(slowest, hops[i].takes(plan, FullFrame(plan)))
+			slowest = max(slowest, hops[i].spacing(plan, FullFrame(plan)))
 		}
 		for i := range free {
 			free[i] += slowest * vtime.Time(middle-followed)
@@ -177,8 +179,8 @@ func OneWay(plan *topologies.Plan, path []topologies.PortID, frame int) vtime.Ti
 	return t
 }
 
-// FramesOf returns the frames of a flow of a size, without telemetry: the first and the last (equal for a flow of one
-// packet), and the bytes of line time of all.
+// FramesOf returns the bytes of a flow's first and last frame, without telemetry, and the bytes that all its frames
+// take on a link. A flow of one packet has equal first and last.
 func FramesOf(plan *topologies.Plan, size int64) (first, last int, line int64) {
 	mtu := int64(plan.MTU)
 	packets := (size + mtu - 1) / mtu

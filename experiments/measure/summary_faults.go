@@ -9,7 +9,7 @@ type FaultSummary struct {
 	Deadlocks []DeadlockSummary `json:"deadlocks"`
 }
 
-// Lost counts frames.
+// Lost counts frames and their bytes.
 type Lost struct {
 	Frames int64 `json:"frames"`
 	Bytes  int64 `json:"bytes"`
@@ -17,8 +17,8 @@ type Lost struct {
 
 // DeadlockSummary describes a cycle of queues each of which waited for the next.
 type DeadlockSummary struct {
-	SinceNS int64        `json:"since_ns"` // time at which the last of them was paused
-	SeenNS  int64        `json:"seen_ns"`
+	SinceNS int64        `json:"since_ns"`           // time at which the last of them was paused
+	SeenNS  int64        `json:"seen_ns"`            // time of detection
 	EndedNS int64        `json:"ended_ns,omitempty"` // absent: the deadlock lasted to the run's end
 	Cycle   []CycleQueue `json:"cycle"`
 }

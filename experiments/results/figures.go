@@ -23,7 +23,7 @@ func CheckFigureFormats(formats []string) error {
 	return nil
 }
 
-// WriteFigures writes every plot of the page into a folder, in each format, and removes those of an earlier page.
+// writeFigures writes every plot of the page into a folder, in each format, and removes the figures of an earlier page.
 func (p *reportPage) writeFigures(folder *files.Folder, name string, formats []string) error {
 	if len(formats) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func WriteFigures(in *files.Folder, name string, figures []report.Figure, format
 	return nil
 }
 
-// IsFigure reports whether a file is a complete or partial figure of a page, by its name.
+// IsFigure reports whether a file name has the extension of a figure, whether complete or unfinished.
 func IsFigure(name string) bool {
 	if of, ok := files.Unfinished(name); ok {
 		name = of
@@ -78,8 +78,8 @@ func IsFigure(name string) bool {
 	return slices.Contains(FigureFormats, strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
-// writeRunFigures draws each run's panels into figure.svg, figure.png and figure.pdf in its folder, for the given
-// formats. The run's own files hold their numbers.
+// writeRunFigures draws each run's panels into a file figure.FORMAT in the run's folder, for each format but csv: the
+// run's folder already has the numbers.
 func (p *reportPage) writeRunFigures(within string, formats []string) error {
 	formats = slices.DeleteFunc(slices.Clone(formats), func(f string) bool { return f == "csv" })
 	if len(formats) == 0 {

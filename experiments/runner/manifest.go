@@ -18,17 +18,18 @@ func (r *runner) nameFiles(m *rundir.Manifest) {
 	}
 }
 
+// newManifest returns the manifest of a run that starts.
 func newManifest(r *runner) *rundir.Manifest {
 	o := &r.options
 	m := rundir.NewManifest(r.Setup, &rundir.Program{Version: o.Version, Build: o.Build, Command: o.Command, Sets: o.Sets})
 	m.Status, m.Plane, m.Go = rundir.StatusRunning, r.plane.Name(), runtime.Version()
-	if plane, ok := r.plane.(interface{ Hooks() string }); ok { // its programs hang on hooks of the kernel
+	if plane, ok := r.plane.(interface{ Hooks() string }); ok { // the plane attaches its programs to hooks of the kernel
 		m.Hooks = plane.Hooks()
 	}
-	if !o.Anywhere {
+	if !o.Anywhere { // Anywhere: runs on different machines must have equal files
 		m.Machine = runtime.GOARCH
 	}
-	if !o.Anywhere || r.plane.Name() == plane.Kernel { // whose eBPF that kernel has run
+	if !o.Anywhere || r.plane.Name() == plane.Kernel { // the kernel plane runs its eBPF in this kernel
 		m.Kernel = machine.Release()
 	}
 	m.Files = map[string]string{rundir.SummaryFile: "the run in numbers"}
@@ -41,7 +42,7 @@ func newManifest(r *runner) *rundir.Manifest {
 	}
 	if r.options.Export == ExportHPCC {
 		m.Files[rundir.HPCCFlowsFile], m.Files[rundir.HPCCPausesFile] = "flows, as HPCC's simulator writes them",
-			"PFC frames, likewise"
+			"PFC frames, as HPCC's simulator writes them"
 	}
 	if r.Scenario.Host.Recovery == hostagent.SelectiveRepeat {
 		name(&rundir.Recovery.Schema)

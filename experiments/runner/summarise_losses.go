@@ -119,9 +119,9 @@ func (r *runner) summariseRecovery(sum *measure.Summary) {
 	}
 	for i := range e.AddedFlows() {
 		f := e.Message(i)
-		met := f.Recovery()
-		of.Retransmitted, of.Spurious = of.Retransmitted+f.Retransmitted(), of.Spurious+met.Spurious
-		of.Reordered, of.Extent = of.Reordered+met.Reordered, max(of.Extent, met.Extent)
+		recovery := f.Recovery()
+		of.Retransmitted, of.Spurious = of.Retransmitted+f.Retransmitted(), of.Spurious+recovery.Spurious
+		of.Reordered, of.Extent = of.Reordered+recovery.Reordered, max(of.Extent, recovery.Extent)
 	}
 	sum.Recovery = &of
 }
@@ -134,10 +134,10 @@ func (r *runner) writeRecovery(folder *files.Folder) error {
 	flows := r.flows()
 	return rundir.Write(folder, rundir.Recovery, func(yield func(*rundir.RecoveryRow) bool) {
 		for i := range flows.n {
-			met := flows.recovery(i)
+			r := flows.recovery(i)
 			if !yield(&rundir.RecoveryRow{
-				Flow: i, Spurious: met.Spurious, Duplicates: met.Duplicates, Reordered: met.Reordered, Extent: met.Extent,
-				Trimmed: met.Trimmed,
+				Flow: i, Spurious: r.Spurious, Duplicates: r.Duplicates, Reordered: r.Reordered, Extent: r.Extent,
+				Trimmed: r.Trimmed,
 			}) {
 				return
 			}

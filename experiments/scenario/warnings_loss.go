@@ -30,7 +30,8 @@ func (w *warner) timeouts() {
 	}
 }
 
-// reordering warns of a threshold of selective repeat that is below the reordering on several paths.
+// reordering warns of a reorder threshold of selective repeat that is below the reordering that several paths can
+// cause.
 func (w *warner) reordering() {
 	h := HostSettings(w.s, w.needs)
 	if h.Recovery != hostagent.SelectiveRepeat || w.s.Switch.Trim {
@@ -58,19 +59,19 @@ func (w *warner) trimming() {
 	}
 	line := s.Topology.Framing.LineBytes
 	full, trimmed := line(s.Topology.IP.DataLen(op, s.Topology.MTU)), line(s.Topology.IP.TrimmedLen(op))
-	senders, most, to := map[[2]topologies.NodeID]bool{}, map[topologies.NodeID]int64{}, topologies.NodeID(0)
+	seen, senders, to := map[[2]topologies.NodeID]bool{}, map[topologies.NodeID]int64{}, topologies.NodeID(0)
 	for i := range s.Flows {
-		if f := &s.Flows[i]; !senders[[2]topologies.NodeID{f.Source, f.Destination}] {
-			senders[[2]topologies.NodeID{f.Source, f.Destination}] = true
-			if most[f.Destination]++; most[f.Destination] > most[to] {
+		if f := &s.Flows[i]; !seen[[2]topologies.NodeID{f.Source, f.Destination}] {
+			seen[[2]topologies.NodeID{f.Source, f.Destination}] = true
+			if senders[f.Destination]++; senders[f.Destination] > senders[to] {
 				to = f.Destination
 			}
 		}
 	}
-	if n := most[to]; n*trimmed > full {
+	if n := senders[to]; n*trimmed > full {
 		w.warn("switch.trim: %d hosts send to %s, and the trimmed packets of %d of them (%d bytes for each packet of %d) "+
 			"fill its link. Priority %d is strict and leaves nothing for data, so flows may never end. Give both priorities a "+
-			"weight, such as NDP's 10 headers for each packet (section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
+			"weight, such as 10 headers for each data packet (NDP, section 3.1): switch.scheduler.dwrr: {%d: %dB, %d: %dB}",
 			n, s.Topology.Nodes[to].Name, full/trimmed+1, trimmed, full, control, data, s.Topology.IP.DataLen(op,
 				s.Topology.MTU), control, 10*s.Topology.IP.TrimmedLen(op))
 	}
@@ -162,8 +163,8 @@ func (w *warner) headrooms() {
 	}
 	for _, k := range ports.keys {
 		f := k.cable.InFlight(&s.PFC)
-		w.warn("%s: pfc.headroom is %v, but %v can be in flight to a port of %v, %v (%v): lossless frames may be dropped; "+
-			"raise it to at least %v, or set it to auto",
+		w.warn("%s: pfc.headroom is %v, but %v can be in flight to a port with rate %v and cable delay %v (%v): "+
+			"lossless frames may be dropped; raise it to at least %v, or set it to auto",
 			Few(ports.names[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
 	}
 }
@@ -186,7 +187,8 @@ type ChangedCable struct {
 	Fault int
 }
 
-// ChangedCables returns the cable c of a switch's port as each single fault changes its delay or rate.
+// ChangedCables returns c, the cable of a switch's port, as it is after each fault that changes its delay or rate. Each
+// fault is applied alone.
 func (s *Scenario) ChangedCables(id topologies.PortID, c switchagent.Cable) (cables []ChangedCable) {
 	peer := s.Topology.Ports[id].Peer
 	for i := range s.Faults {

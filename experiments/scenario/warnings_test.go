@@ -27,7 +27,7 @@ func TestWarnings(t *testing.T) {
 		"switch={buffer: 1MB, pfc: {xoff: 2MB}}": "s0: pfc.xoff 2MB is above the shared buffer, " +
 			"1MB, which fills before a PAUSE is sent and drops lossless frames; lower switch.pfc.xoff",
 		"switch={pfc: {xoff: 100KB, headroom: 5KB}}": "s0:h0, s0:h1, s0:h2 and 2 others: " +
-			"pfc.headroom is 5KB, but 13.564KB can be in flight to a port of 40Gbps, 1us",
+			"pfc.headroom is 5KB, but 13.564KB can be in flight to a port with rate 40Gbps and cable delay 1us",
 		"switch={pfc: {xoff: 100KB, priorities: [4]}}": "PFC is enabled on priorities [4], which carry " +
 			"no packets: data has priority 3, and ACK, NAK and CNP have 6: data is lossy",
 		"switch={pfc: {xoff: 100KB}, scheduler: {dwrr: {3: 3KB, 4: 1KB}}}": "scheduler.dwrr has no effect on priorities [3 4]",

@@ -84,26 +84,26 @@ func Duplicates(points []Point) []string {
 	return same
 }
 
-// Idle returns the paths of parameters without effect: all points that differ only in such a value have the same
-// fingerprint.
+// Idle returns the paths of parameters without effect: points that differ only in the parameter's value have equal
+// fingerprints.
 func (s *Sweep) Idle(points []Point, outcomes []Outcome) []string {
 	var idle []string
 	for k, parameter := range s.Varying() {
 		if parameter.Path == scenarioPath {
 			continue
 		}
-		compared, differ, first := false, false, map[string]string{}
+		compared, differ, last := false, false, map[string]string{}
 		for i := range points {
-			p, made := &points[i], outcomes[i].Fingerprint
-			if made == "" {
+			p, fingerprint := &points[i], outcomes[i].Fingerprint
+			if fingerprint == "" {
 				continue
 			}
 			others := slices.Clone(p.Values)
 			others[k] = ""
 			key := fmt.Sprintf("%s %q %d", p.Controller, others, p.Seed)
-			fingerprint, known := first[key]
-			first[key] = made
-			compared, differ = compared || known, differ || known && fingerprint != made
+			other, known := last[key]
+			last[key] = fingerprint
+			compared, differ = compared || known, differ || known && other != fingerprint
 		}
 		if compared && !differ {
 			idle = append(idle, parameter.Path)
@@ -112,7 +112,7 @@ func (s *Sweep) Idle(points []Point, outcomes []Outcome) []string {
 	return idle
 }
 
-// Warnings returns the warnings of a sweep's points, each once. It adds the points concerned, unless they are all.
+// Warnings returns each warning of a sweep's points once. It names the points with the warning, unless all have it.
 func Warnings(points []Point) []string {
 	var texts []string
 	of := map[string][]string{} // the points with this warning

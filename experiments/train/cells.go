@@ -10,9 +10,8 @@ import (
 	"github.com/pausenet/pausenet/hostagent/lstm"
 )
 
-// comparedCells lists the networks that the thesis chooses among (section 3.4.1). It reports that the simple RNN
-// predicts worst, with a large loss after much training, that the GRU predicts well but not well enough, and that the
-// LSTM predicts best.
+// comparedCells lists the networks that the LSTM-PID thesis compares (section 3.4.1). It finds that the LSTM predicts
+// best, that the GRU predicts well but not well enough, and that the simple RNN predicts worst: its loss remains large.
 var comparedCells = []lstm.Cell{lstm.LSTM, lstm.GRU, lstm.SimpleRNN}
 
 // CellsResult holds the results of each kind of network, trained on the same pairs.
@@ -23,7 +22,7 @@ type TrainedCell struct {
 	Cell       lstm.Cell
 	Parameters int
 	MAPE       []lstm.MAPE // by round
-	Loss       []float64   // as in LSTMResult
+	Loss       []float64   // of each fifth of a round, as in LSTMResult
 	Unseen     Unseen
 }
 
@@ -47,11 +46,11 @@ func Cells(ctx context.Context, o *Options) (*CellsResult, error) {
 	return r, nil
 }
 
-// Write writes a row a network.
+// Write writes a table with one row per network.
 func (r *CellsResult) Write(w io.Writer) error {
 	fmt.Fprint(w, "MAPE of the predicted RTT, and the loss (mean absolute error)\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "network\tparameters\tlast round, loss\ttrain\ttest\truns of other seeds\tequal strata of |K|\t")
+	fmt.Fprint(t, "network\tparameters\tlast round, loss\ttrain\ttest\truns of other seeds\tequal weight per |K| range\t")
 	for _, controller := range collectedUnder {
 		fmt.Fprintf(t, "under %s\t", controller)
 	}
@@ -73,7 +72,7 @@ func (r *CellsResult) Write(w io.Writer) error {
 		return err
 	}
 	u := &r.Cells[0].Unseen
-	_, err := fmt.Fprintf(w, "\n%d samples of runs of other seeds; expecting the last RTT again: %.4f\n", u.Pairs,
+	_, err := fmt.Fprintf(w, "\n%d samples of runs of other seeds; predicting the last RTT again: %.4f\n", u.Pairs,
 		u.Standstill)
 	return err
 }
@@ -81,7 +80,7 @@ func (r *CellsResult) Write(w io.Writer) error {
 // Drawings returns drawings of the test error over the rounds, and of the loss.
 func (r *CellsResult) Drawings() ([]Drawing, error) {
 	test := report.LineChart{Name: "MAPE of the test pairs", XTitle: "round", Unit: report.Percent}
-	loss := report.LineChart{Name: "loss, a fifth of a round a point", XTitle: "round"}
+	loss := report.LineChart{Name: "loss, 5 points per round", XTitle: "round"}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		a, b := report.NumberLine{Label: c.Cell.String(), Dots: true}, report.NumberLine{Label: c.Cell.String()}

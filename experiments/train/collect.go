@@ -25,7 +25,7 @@ type sequence []float64
 func collect(ctx context.Context, o *Options, s *scenario.Scenario, controller string) ([]sequence, error) {
 	s.ControllerSettings = map[string]map[string]string{"pid": untrained}
 	flows := make([]sequence, len(s.Flows))
-	sum, err := runner.Watch(ctx, s, o.of(controller, s.Seed), runner.Watching{
+	sum, err := runner.Watch(ctx, s, o.runOptions(controller, s.Seed), runner.Watching{
 		Sample: func(flow int, _, rtt vtime.Time) {
 			flows[flow] = append(flows[flow], rtt.Microseconds())
 		},

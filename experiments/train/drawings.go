@@ -38,7 +38,7 @@ func (r *LSTMResult) Drawings() ([]Drawing, error) {
 	}
 	return draw(
 		"loss", &report.Lines{Title: "Mean absolute error while training", Charts: []report.LineChart{
-			{Name: "a fifth of a round a point", XTitle: "round", Lines: []report.NumberLine{loss}},
+			{Name: "5 points per round", XTitle: "round", Lines: []report.NumberLine{loss}},
 		}},
 		"mape", &report.Lines{Title: "MAPE of the predicted RTT", Charts: []report.LineChart{
 			{Name: "measured", XTitle: "round", Unit: report.Percent, Lines: []report.NumberLine{train, test}},

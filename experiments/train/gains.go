@@ -65,7 +65,7 @@ func Gains(ctx context.Context, o *Options) (*GainsResult, error) {
 			}
 		}
 		s.ControllerSettings = map[string]map[string]string{"pid": untrained}
-		sum, err := runner.Watch(ctx, s, o.of("pid", o.Seed), runner.Watching{
+		sum, err := runner.Watch(ctx, s, o.runOptions("pid", o.Seed), runner.Watching{
 			Sample: func(flow int, _, _ vtime.Time) {
 				f := &r.Flows[flow]
 				if last := f.Path[len(f.Path)-1].Updates; training[flow].Updates >= last+max(1, last/pathDensity) {

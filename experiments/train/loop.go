@@ -68,7 +68,7 @@ func Loop(ctx context.Context, o *Options) (*LoopResult, error) {
 			}
 			s.ControllerSettings = map[string]map[string]string{controller: {"target": target.String(), "control_from": "2"}}
 			flows := make([][]timed, len(s.Flows))
-			sum, err := runner.Watch(ctx, s, o.of(controller, o.Seed), runner.Watching{
+			sum, err := runner.Watch(ctx, s, o.runOptions(controller, o.Seed), runner.Watching{
 				Sample: func(flow int, now, rtt vtime.Time) {
 					flows[flow] = append(flows[flow], timed{now, rtt.Microseconds()})
 				},

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	// Plane opens the runs' planes, as in runner.Options. It does not change the result.
 	Plane plane.Opener
-	// Seed determines the scenarios, the draws and the first parameters.
+	// Seed determines the scenarios, the random draws and the initial parameters.
 	Seed uint64
 	// Rounds sets how often pairs are drawn and trained on (LSTM), or the incast is run (Gains).
 	Rounds int
@@ -37,14 +37,14 @@ func (o *Options) Validate() error {
 		name        string
 	}{{o.Rounds, 10_000, "rounds"}, {o.Batch, trainPairs, "batch"}, {o.Passes, 10_000, "passes"}} {
 		if n.value < 1 || n.value > n.most {
-			errs = append(errs, fmt.Errorf("--%s %d: at least 1 and at most %d", n.name, n.value, n.most))
+			errs = append(errs, fmt.Errorf("--%s %d: expected 1 to %d", n.name, n.value, n.most))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// of returns the options of a run, whose samples are recorded by one goroutine.
-func (o *Options) of(controller string, seed uint64) runner.Options {
+// runOptions returns the options of a run. One processor: one goroutine records the samples.
+func (o *Options) runOptions(controller string, seed uint64) runner.Options {
 	return runner.Options{Controller: controller, Plane: o.Plane, Seed: seed, Processors: 1}
 }
 

@@ -34,12 +34,12 @@ func (r *LSTMResult) Write(w io.Writer) error {
 		return err
 	}
 	u := &r.Unseen
-	fmt.Fprintf(w, "\non runs of other seeds (%d samples): MAPE %.4f; with equal strata of |K| %.4f\n", u.Pairs, u.All,
-		u.Strata)
+	fmt.Fprintf(w, "\non runs of other seeds (%d samples): MAPE %.4f; with equal weight per |K| range %.4f\n",
+		u.Pairs, u.All, u.Strata)
 	for i, v := range u.Under {
 		fmt.Fprintf(w, "  under %s: %.4f\n", collectedUnder[i], v)
 	}
-	_, err := fmt.Fprintf(w, "  expecting the last RTT again: %.4f; expecting the smoothed RTT: %.4f\n", u.Standstill,
+	_, err := fmt.Fprintf(w, "  predicting the last RTT again: %.4f; the smoothed RTT: %.4f\n", u.Standstill,
 		u.Smoothed)
 	return err
 }

@@ -207,7 +207,7 @@ func TestOptions(t *testing.T) {
 	}
 	bad := &Options{Rounds: 0, Batch: 801, Passes: -1}
 	err := bad.Validate()
-	for _, want := range []string{"--rounds 0: at least 1", "--batch 801: at least 1 and at most 800", "--passes -1"} {
+	for _, want := range []string{"--rounds 0: expected 1", "--batch 801: expected 1 to 800", "--passes -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}

@@ -19,7 +19,7 @@ func losslessQueues(p *Port, each func(priority, queue int)) {
 	}
 }
 
-// checkECN compares the marking of lossless queues with XOFF of the groups that fill them, at each rate.
+// checkECN compares the marking thresholds of lossless queues with XOFF of the ingress groups that fill them.
 func checkECN(a *auditor) {
 	for _, s := range a.fabric.Switches {
 		for _, p := range s.active() {

@@ -16,14 +16,14 @@ import (
 // Limits of a picture.
 const (
 	mostPixels = 4 << 20
-	mostRuns   = 8  // of a curve in a column, on average
-	fewColumns = 40 // a curve needs this many columns with its colour
-	mostArea   = 0.7
+	mostRuns   = 8   // average number of a curve's runs in a column
+	fewColumns = 40  // a curve has more columns than these
+	mostArea   = 0.7 // share of the picture; the background has more
 )
 
-// Likeness returns how closely a curve in a PNG picture follows values at equal intervals: the largest correlation, from
-// -1 to 1, between the values and the heights of one colour's pixels. The curve has to have a colour of its own and to
-// show all values from left to right. Axes, scales, letters and other curves make no difference.
+// Likeness returns how closely a curve in a PNG picture follows values at equal intervals: the largest correlation,
+// from -1 to 1, between the values and the heights of one colour's pixels. The curve has to have a colour of its own
+// and to show all values from left to right. Axes, scales, letters and other curves make no difference.
 func Likeness(data []byte, values []float64) (float64, error) {
 	size, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -38,7 +38,7 @@ func Likeness(data []byte, values []float64) (float64, error) {
 	}
 	best, found := -1.0, false
 	var all [][]column
-	var spans [][2]int // of curves: one may begin or end below another one
+	var spans [][2]int // first and last columns of curves, as another curve may hide the ends of one
 	for _, of := range colours(drawn) {
 		for _, large := range []bool{false, true} {
 			if c := columns(of.runs, large); len(c) > fewColumns {
@@ -68,16 +68,16 @@ func Likeness(data []byte, values []float64) (float64, error) {
 	return best, nil
 }
 
-// run holds pixels of one colour below each other.
+// run holds pixels of one colour that lie one below the other.
 type run struct {
 	x, top, bottom int
-	part           *part // that it is connected to
+	part           *part // the part that it belongs to
 }
 
 // part holds the extent of connected pixels of one colour.
 type part struct {
 	left, right, top, bottom int
-	in                       *part // that it is a part of; nil: none
+	in                       *part // the part that it has been joined to; nil: none
 }
 
 // colour holds the runs of one colour from left to right.
@@ -86,7 +86,7 @@ type colour struct {
 	grey bool // of axes and letters, probably
 }
 
-// colours returns the runs of each colour, without those of the background and of few columns.
+// colours returns the runs of each colour that may be that of a curve: not the background, nor one in few columns.
 func colours(drawn image.Image) (wide []colour) {
 	all := map[uint32][]*run{}
 	area := map[uint32]int{}
@@ -116,7 +116,8 @@ func colours(drawn image.Image) (wide []colour) {
 // near limits the height of a gap between connected pixels.
 const near = 3
 
-// connect finds the connected parts of a colour. Gaps of some columns, as between dashes, do not matter.
+// connect finds the connected parts of a colour. Runs at most the given columns apart are connected, such as a line's
+// dashes.
 func connect(all []*run, columns int) {
 	from := 0
 	for i, r := range all {
@@ -153,7 +154,7 @@ func (p *part) join(with *part) {
 // column holds the pixels of one colour in a column of a picture, from the top.
 type column struct{ x, top, bottom int }
 
-// columns returns the columns of a colour. If large, those without small parts, such as samples of a legend.
+// columns returns the columns of a colour. If large, it leaves out small parts, such as a legend's samples.
 func columns(all []*run, large bool) (found []column) {
 	width := all[len(all)-1].x - all[0].x
 	if large {
@@ -174,9 +175,9 @@ func columns(all []*run, large bool) (found []column) {
 	return found
 }
 
-// correlation returns Pearson's correlation between the values, which lie from first to last, and the tops of the columns, or
-// the middles of the pixels in them. A column stands for all values of its time, of which it shows the largest and the
-// smallest.
+// correlation returns Pearson's correlation between the values, which spread over the columns first to last, and the
+// tops of a curve's columns, or, if middle, their middles. A column shows several values: its top is the largest, its
+// bottom the smallest.
 func correlation(all []column, first, last int, values []float64, middle bool) float64 {
 	var n, sx, sy, xx, yy, xy float64
 	for _, c := range all {

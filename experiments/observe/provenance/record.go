@@ -21,8 +21,8 @@ type Recorder struct {
 
 var _ engine.Tracer = (*Recorder)(nil)
 
-// New returns a recorder for flows of some classes, numbered from 1 to classes. Waiting time in a queue is assigned to
-// the class of the frames ahead; class 0 covers all frames except data. Data has the given priority.
+// New returns a recorder. classOf holds the class of each flow, from 1 to classes; class 0 covers all frames except
+// data. Waiting time in a queue is assigned to the classes of the frames ahead. priority is that of data.
 func New(plan *topologies.Plan, priority uint8, classOf []int16, classes int) *Recorder {
 	r := &Recorder{
 		plan: plan, priority: priority, classOf: classOf, classes: classes + 1,
@@ -106,7 +106,7 @@ func (r *Recorder) Departed(now vtime.Time, port int, f *frame.Frame, serialisat
 	}
 	j := journeyOf(f)
 	switch {
-	case l.bytes != nil: // a switch's
+	case l.bytes != nil: // a switch's port
 		j.leave(now, int32(port), l, f.Priority)
 		l.queued -= j.serialisation
 		l.bytes[j.class] -= int64(f.Length)
@@ -114,7 +114,7 @@ func (r *Recorder) Departed(now vtime.Time, port int, f *frame.Frame, serialisat
 			node := &r.plan.Nodes[r.plan.Ports[port].Node]
 			r.lines[f.InPort].account(f.Priority, port-int(node.Ports[0]), len(node.Ports), -int64(f.Length))
 		}
-	case j.answer:
+	case j.answer: // an ACK or NAK of a host
 		j.leave(now, int32(port), l, f.Priority)
 	case j.flow >= 0 && j.class != control:
 		r.senders[j.flow].own = now + serialisation
@@ -125,6 +125,7 @@ func (r *Recorder) Departed(now vtime.Time, port int, f *frame.Frame, serialisat
 	j.at = now + serialisation
 }
 
+// sends accounts for a frame that starts to leave the port.
 func (l *line) sends(now, serialisation vtime.Time, class int16) {
 	l.begin(now, serialisation, class)
 	if l.bytes == nil {
@@ -143,7 +144,7 @@ func (r *Recorder) Arrived(now vtime.Time, port int, f *frame.Frame) {
 	j.at = now
 }
 
-// Marked records a frame that got an ECN mark, on departure from a port or on joining its queue.
+// Marked records a frame that got an ECN mark, when it left a port (left) or before it joined the port's queue.
 func (r *Recorder) Marked(now vtime.Time, port int, f *frame.Frame, left bool) {
 	j := journeyOf(f)
 	hold := j.hold
@@ -156,7 +157,7 @@ func (r *Recorder) Marked(now vtime.Time, port int, f *frame.Frame, left bool) {
 // Paused records that a port may not send frames of a priority.
 func (r *Recorder) Paused(now vtime.Time, port int, priority uint8, until, sentAt vtime.Time) {
 	l, by := &r.lines[port], bearing{}
-	if priority == r.priority && until != vtime.Never { // what a port without credits waits for has not come
+	if priority == r.priority && until != vtime.Never { // no message has stopped a port that lacks credits
 		by = l.received
 	}
 	l.hold(now, priority, until, sentAt, by)
@@ -167,7 +168,8 @@ func (r *Recorder) Freed(now vtime.Time, port int, priority uint8) {
 	r.lines[port].free(now, priority)
 }
 
-// Pausing records a PAUSE.
+// Pausing records that a port has built a PAUSE or a message of credits. The root of a switch's PAUSE is the egress
+// port for which most bytes of the ingress account wait.
 func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.PauseCause) {
 	l := &r.lines[port]
 	p := pausing{at: now, priority: priority, why: why, egress: -1}
@@ -189,7 +191,7 @@ func (r *Recorder) Pausing(now vtime.Time, port int, priority uint8, why engine.
 			}
 		}
 	}
-	if n := len(l.pausings); n > 0 { // messages of credits come all the time
+	if n := len(l.pausings); n > 0 { // skip a repetition: messages of credits are frequent
 		if last := l.pausings[n-1]; last.priority == priority && last.why == why && last.egress == p.egress &&
 			last.hold == p.hold {
 			return
@@ -214,7 +216,7 @@ func (r *Recorder) chain(port int, p *pausing) uint64 {
 	return mix(h, before.chain)
 }
 
-// blame records whose frames fill the queue that is the root of a PAUSE.
+// blame adds the bytes of each class in the queue, which is the root of a PAUSE.
 func (l *line) blame() {
 	if l.blamed == nil {
 		l.blamed = make([]int64, len(l.bytes))

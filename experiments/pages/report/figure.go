@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Drawing holds charts for a file: a title, a legend and the charts in rows. The page's script draws the charts of the
-// page, because only they react to the pointer. Both show the same charts, with the same axes, ticks and styles.
+// Drawing holds the contents of a picture file: a title, a legend, and charts in rows. They look like the charts of the
+// page, with the same axes, ticks and styles. The page's script draws its own because they react to the pointer.
 type Drawing struct {
 	title  string
 	legend []legendItem // of all charts
@@ -24,8 +24,8 @@ type drawingCell struct {
 // figureWidth sets the width of a chart of a run's figure: two side by side are as wide as a page of documentation.
 const figureWidth = 480.0
 
-// abreast sets how many controllers' charts a row of a panel's drawing has.
-const abreast = 4
+// chartsPerRow sets the number of charts in a row of a drawing of plots.
+const chartsPerRow = 4
 
 // RunFigure returns one run's panels in a drawing, two side by side. Its scales fit this run alone, unlike those of
 // Figures, because no other run is shown beside it.
@@ -58,7 +58,7 @@ func RunFigure(r *Report, controller string) (*Drawing, error) {
 
 // drawing returns the charts side by side under their common legend.
 func (p *plots) drawing() *Drawing {
-	d := &Drawing{title: p.title, legend: p.legend, across: abreast}
+	d := &Drawing{title: p.title, legend: p.legend, across: chartsPerRow}
 	for i, c := range p.charts {
 		d.cells = append(d.cells, drawingCell{caption: p.names[i], chart: c})
 	}

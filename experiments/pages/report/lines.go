@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Lines holds line charts side by side whose x is a number, not virtual time. Lines with the same label look alike in
-// all of them.
+// Lines holds line charts that are drawn side by side. Their x axis is a number, not virtual time. All charts draw a
+// label in the same style.
 type Lines struct {
 	Title  string
 	Charts []LineChart
@@ -26,10 +26,10 @@ type LineChart struct {
 type NumberLine struct {
 	Label string
 	X, Y  []float64 // of equal length, X ascending
-	Dots  bool      // mark the points: only they are measured, not the line between them
+	Dots  bool      // mark the points, because the line between them is not measured
 }
 
-// Drawing returns the charts for a file.
+// Drawing returns the charts as a drawing, which can be written to a file.
 func (l *Lines) Drawing() (*Drawing, error) {
 	if len(l.Charts) == 0 {
 		return nil, fmt.Errorf("drawing %s: no charts", l.Title)
@@ -75,7 +75,8 @@ func (l *LineChart) chart(id string, style func(label string) int) (*chart, erro
 		for k, x := range n.X {
 			y := n.Y[k]
 			if math.IsNaN(x) || math.IsInf(x, 0) || math.IsInf(y, 0) || k > 0 && x < n.X[k-1] {
-				return nil, fmt.Errorf("line %s: point %d, (%g, %g), is infinite or goes back", n.Label, k, x, y)
+				return nil, fmt.Errorf("line %s: point %d is (%g, %g), but x must be finite and ascend, and y not infinite",
+					n.Label, k, x, y)
 			}
 			points = append(points, point{x, y})
 			x0, x1 = min(x0, x), max(x1, x)

@@ -52,11 +52,11 @@ func TestLines(t *testing.T) {
 			Label: "a", X: []float64{1, 2},
 			Y: []float64{1},
 		}}}}},
-		"is infinite or": {Charts: []LineChart{{Lines: []NumberLine{{
+		"is (1, +Inf), but": {Charts: []LineChart{{Lines: []NumberLine{{
 			Label: "a", X: []float64{1},
 			Y: []float64{math.Inf(1)},
 		}}}}},
-		"point 1, (1, 0), is": {Charts: []LineChart{{Lines: []NumberLine{{
+		"point 1 is (1, 0)": {Charts: []LineChart{{Lines: []NumberLine{{
 			Label: "a", X: []float64{2, 1},
 			Y: []float64{0, 0},
 		}}}}},

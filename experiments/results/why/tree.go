@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Node represents a part of some flows' time. Its children, if any, add up to it.
+// Node represents a part of some flows' time. The times of its children, if it has any, add up to its own.
 type Node struct {
 	What        string  `json:"what"`
 	Port        string  `json:"port,omitempty"` // interface that it concerns
@@ -13,8 +13,8 @@ type Node struct {
 	Parts       []*Node `json:"parts,omitempty"`
 }
 
-// part returns the child with some words, and creates it if there is none. Parallel cables have the same words: the
-// child has the port of the first.
+// part returns the child with the words of w, and creates it if there is none. Parallel cables share words, and so a
+// child, which has the port of the first.
 func (n *Node) part(w word) *Node {
 	for _, p := range n.Parts {
 		if p.What == w.what {
@@ -36,7 +36,7 @@ func (n *Node) order() {
 	}
 }
 
-// Tree returns where the time of flows went.
+// Tree returns a tree of the parts of flows' time, from the coarsest to the finest.
 func (r *Run) Tree(flows []*Flow) *Node {
 	top := &Node{What: "all"}
 	for _, f := range flows {
