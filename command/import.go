@@ -240,7 +240,7 @@ func importSONiC(
 				return "", nil, within(name, u)
 			}
 		}
-		if chosen = sonic.With(groups, port); chosen == nil {
+		if chosen = sonic.GroupOf(groups, port); chosen == nil {
 			return "", nil, fmt.Errorf("--port %s: %s has no such port, or the port is down", port, name)
 		}
 	}

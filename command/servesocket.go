@@ -17,8 +17,8 @@ import (
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
-// acceptRest is the time between two attempts to accept a connection after one has failed.
-const acceptRest = time.Second
+// acceptRetryDelay is the time between two attempts to accept a connection after one has failed.
+const acceptRetryDelay = time.Second
 
 // serveSocket answers clients of a Unix socket until a signal.
 func serveSocket(ctx context.Context, path string, complaints io.Writer) error {
@@ -51,12 +51,12 @@ func serveSocket(ctx context.Context, path string, complaints io.Writer) error {
 			s.complain(fmt.Errorf("cannot accept a connection: %w (trying again)", err))
 			select {
 			case <-ctx.Done():
-			case <-time.After(acceptRest):
+			case <-time.After(acceptRetryDelay):
 			}
 		default:
 			s.clients.Go(func() {
 				defer c.Close()
-				defer context.AfterFunc(ctx, func() { _ = c.CloseRead() })() // answer may wait for a request
+				defer context.AfterFunc(ctx, func() { _ = c.CloseRead() })() // ends the wait of answer for a request
 				s.answer(c)
 			})
 		}
@@ -139,7 +139,7 @@ func listenUnix(path string) (*net.UnixListener, error) {
 			}
 		}
 		if err := os.Remove(path); err != nil {
-			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: replace the socket of an ended process: %w", err)}
+			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: cannot replace the socket of an ended process: %w", err)}
 		}
 	}
 	listener, err := (&net.ListenConfig{Control: private}).Listen(context.Background(), "unix", path)

@@ -21,10 +21,10 @@ type Perftest struct {
 // ErrNotPerftest reports a text without the table of perftest's bandwidth tests.
 var ErrNotPerftest = errors.New("not the output of one of perftest's bandwidth tests")
 
-// ReadPerftest reads the output of one of perftest's bandwidth tests. Of several sizes the last counts.
+// ReadPerftest reads the output of one of perftest's bandwidth tests. If it has several message sizes, the last counts.
 func ReadPerftest(data []byte) (*Perftest, error) {
 	p := &Perftest{}
-	unit := 0.0 // gigabits of the table's unit
+	unit := 0.0 // Gbit/s in one unit of the table's bandwidth
 	remote := false
 	for i, line := range sniff(data) {
 		words := strings.Fields(line)

@@ -14,10 +14,10 @@ import (
 type Range struct {
 	Values []string // a list; nil: the numbers of Low..High
 
-	Low, High float64 // in the base unit
-	Log       bool    // draw the logarithm uniformly
-	Whole     bool    // whole numbers only
-	scale     []units.Unit
+	Low, High float64      // in the base unit
+	Log       bool         // draw the logarithm uniformly
+	Whole     bool         // whole numbers only
+	scale     []units.Unit // of the ends; empty: plain numbers
 }
 
 // ReadRange reads a single value, a list of values, "A..B" or "A..B log". It reports mistakes, and returns nil for an
@@ -50,8 +50,7 @@ func ReadRange(v *yamlspec.Value) *Range {
 	switch {
 	case !okA || !okB || len(scaleA) != len(scaleB) || len(scaleA) > 0 && scaleA[0] != scaleB[0]:
 		v.Errorf("%q is not a range: write both ends with a unit of one kind, such as 10KB..1MB or 1..20, "+
-			"and \" log\" after "+
-			"it to draw logarithms", v.Raw())
+			"and \" log\" after it for uniform logarithms", v.Raw())
 	case a > b:
 		v.Errorf("range %q runs backwards: swap its ends", v.Raw())
 	case r.Log && a <= 0:
@@ -98,7 +97,7 @@ func (r *Range) at(u float64) string {
 	return r.text(r.Low+u*(r.High-r.Low), 2)
 }
 
-// text returns a number with this many significant digits, but not beyond the ends of the range.
+// text returns a number, rounded to this many significant digits and limited to the range, with its unit.
 func (r *Range) text(x float64, digits int) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64)
 	rounded = min(max(rounded, r.Low), r.High)
@@ -110,7 +109,7 @@ func (r *Range) text(x float64, digits int) string {
 	return strconv.FormatFloat(n, 'f', -1, 64) + unit.Name
 }
 
-// Change returns a value near another one, or now and then any value.
+// Change returns a value near another one or, with probability 1/4 and for any list, an independent one.
 func (r *Range) Change(from string, random *Random) string {
 	u, step := random.Float(), random.Float()
 	if r.Values != nil || u < 0.25 {
@@ -133,7 +132,8 @@ func (r *Range) position(value string) float64 {
 	return (x - r.Low) / (r.High - r.Low)
 }
 
-// Neighbours returns values one step of a tenth of the range below and above a value, without equal ones.
+// Neighbours returns the values a tenth of the range below and above a value, or before and after it in a list. It
+// leaves out equal values.
 func (r *Range) Neighbours(value string) (near []string) {
 	candidates := []string{}
 	if i := slices.Index(r.Values, value); r.Values != nil {
@@ -151,8 +151,8 @@ func (r *Range) Neighbours(value string) (near []string) {
 	return near
 }
 
-// Simpler returns simpler values to try in place of one, the simplest first: the low end of the range, and the value
-// with one digit.
+// Simpler returns simpler values to try instead of one, the simplest first: the low end of the range, and the value
+// with one digit. In a list, these are the values before it.
 func (r *Range) Simpler(value string) (simpler []string) {
 	if r.Values != nil {
 		return before(r.Values, value)
@@ -170,7 +170,7 @@ func (r *Range) Simpler(value string) (simpler []string) {
 	return simpler
 }
 
-// before returns the values of a list before one.
+// before returns the values that precede one in a list; none if the list does not have it.
 func before(values []string, value string) []string {
 	return values[:max(slices.Index(values, value), 0)]
 }

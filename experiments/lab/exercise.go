@@ -24,10 +24,10 @@ type Exercise struct {
 	// of these files. Runs use the first name.
 	Controllers [][]string
 	Given       []string // files of start/ that the student does not submit
-	// Counted describes the run that the student diagnoses; nil: none. When a student with a name starts, its counters
-	// are written to CountersFile, which must be in Given.
+	// Counted describes the run that the student diagnoses; nil: none. When a student with a name starts, the run's
+	// counters are written to CountersFile, which must be in Given.
 	Counted  *Run
-	Outputs  []string // text files with what programs on a live fabric printed, and with its counters
+	Outputs  []string // text files with the output of programs on a live fabric, or with the fabric's counters
 	Pictures []string // PNG files with plots of runs that the student draws and submits
 	Runs     []Run
 	Seeds    map[string][]uint64 // for a scenario's runs, by its file; absent: the scenario's own seed
@@ -37,11 +37,11 @@ type Exercise struct {
 	// Score lists the figures whose geometric mean ranks submissions, the lowest first; empty: the exercise is no
 	// contest.
 	Score   []Score
-	Student string // whose parameters these are; empty: nobody's
-	Files   fs.FS  // the exercise's folder, whose texts have the student's parameters
+	Student string // student whose parameters Files has; empty: none
+	Files   fs.FS  // the exercise's folder, with the student's parameters in its texts
 
-	source     fs.FS // the folder as it is
-	hidden     bool  // with a teacher's hidden.yaml
+	source     fs.FS // the folder without parameters filled in
+	hidden     bool  // Checks include those of a teacher's hidden.yaml
 	parameters *parameters
 }
 
@@ -75,8 +75,8 @@ type Run struct {
 	Name     string
 	Scenario string // a file of start/ (the student's) or of scenarios/
 	CC       string // a controller, a variant of the scenario's, or a file of Controllers
-	// With names a changed scenario. Scenario runs with its values at the paths that the student may change; empty:
-	// none.
+	// With names a changed scenario, or is empty. The run takes its values at the paths that the student may change, and
+	// everything else from Scenario.
 	With string
 }
 
@@ -89,7 +89,7 @@ func (r *Run) folder() string {
 	return name
 }
 
-// Score describes a figure of a run.
+// Score describes a figure of a run that counts for the ranks.
 type Score struct {
 	Run string
 	Row measure.PublishedRow
@@ -123,11 +123,11 @@ type Check struct {
 
 	// Row describes the figure of the run, in the base unit, or in percent of RelativeTo, another run.
 	Row measure.PublishedRow
-	// Least and Most are bounds of the figure or the setting within which it has full credit; nil: none. At Zero it has
-	// none, and between Zero and the bound a share; nil: outside of the bounds it has none.
+	// A figure or setting from Least to Most gets full credit; nil: no bound. Beyond a bound the credit falls to 0 at
+	// Zero; if Zero is nil, it is 0 at once.
 	Least, Most, Zero *float64
-	// An answer is compared with Is, or with Times the figure. Within the fraction Tolerance of it the answer has full
-	// credit, and none from the fraction Miss on; 0: Tolerance.
+	// An answer is compared with Is, or with Times the figure. A relative error up to Tolerance gets full credit, one of
+	// Miss or more gets none. A Miss of 0 equals Tolerance.
 	Is                     *float64
 	Times, Tolerance, Miss float64
 

@@ -13,7 +13,7 @@ type LatePolicy struct {
 	PerDay float64   // fraction of all points that each started day costs
 }
 
-// Apply takes the points of a late submission, and notes the days.
+// Apply subtracts the penalty from the points of a late submission, and records how late it is.
 func (p *LatePolicy) Apply(e *Exercise, f *Found, s *Student) {
 	if p.Due.IsZero() {
 		return

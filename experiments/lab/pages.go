@@ -9,8 +9,8 @@ import (
 	"github.com/pausenet/pausenet/experiments/pages/report"
 )
 
-// mostCurves limits the students' curves in a chart, so that they can be told apart.
-const mostCurves = 6
+// mostShown limits the students in a chart of curves, so that readers can distinguish the curves.
+const mostShown = 6
 
 // FeedbackPage returns the HTML page for a student.
 func FeedbackPage(version string, s *Student) ([]byte, error) {
@@ -56,8 +56,8 @@ func FeedbackPage(version string, s *Student) ([]byte, error) {
 	return render(sheet)
 }
 
-// curvePart returns charts of curves, one group for each student. It draws the runs that are the same for all only
-// once.
+// curvePart returns a part with a chart of curves, in groups. names holds the student of each group, or "" for runs
+// that are the same for all students.
 func curvePart(title string, groups [][]Curve, names []string) report.SheetPart {
 	chart := report.LineChart{
 		Name: "Mean slowdown by flow size", XTitle: "log10 of the flow size in bytes",
@@ -125,7 +125,7 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 	return render(sheet)
 }
 
-// distribution counts the students by points, in ten classes.
+// distribution counts the students by points, in ten intervals and one for all points.
 func distribution(e *Exercise, students []Student) *report.SheetTable {
 	const classes = 10
 	total := float64(e.Total())
@@ -166,12 +166,13 @@ func passed(e *Exercise, students []Student) *report.SheetTable {
 	return t
 }
 
-// sideBySide returns the curves of the highest-ranked students and of the runs that all are compared with.
+// sideBySide returns a chart of the highest-ranked students' curves, and of the runs that are the same for all
+// students.
 func (e *Exercise) sideBySide(ranked []Student) report.SheetPart {
 	own := &Submission{e: e}
 	var groups [][]Curve
 	var names []string
-	for i, s := range ranked[:min(len(ranked), mostCurves)] {
+	for i, s := range ranked[:min(len(ranked), mostShown)] {
 		var theirs, common []Curve
 		for _, c := range s.Curves {
 			if own.blames(e.run(c.Run)) {

@@ -70,9 +70,9 @@ const ClockWall, ClockLockstep = "wall", "lockstep"
 type Fabric struct {
 	Name     string
 	Plan     *topologies.Plan
-	Made     *Setup
+	Made     *Setup        // what BringUp got
 	PassCost time.Duration // measured at bring-up
-	BringUp  time.Duration
+	BringUp  time.Duration // time that BringUp took
 	// Chosen means that the slow-down was chosen from PassCost.
 	Chosen bool
 
@@ -85,13 +85,13 @@ type Fabric struct {
 	control  *controlPlane   // of switches; nil without
 	names    *netnames.Names // for "ip netns"; nil without
 	verbs    *verbs.Server
-	lockstep *lockstep.Programs // nil without
+	lockstep *lockstep.Programs // nil with ClockWall
 	nat      *nat.Gateway       // connection to the machine's network
 	watch    *watcher
 	started  bool                      // the scenario has started; used on the engine's goroutine
-	listing  *scenario.Listing         // for flows of requests; used on the engine's goroutine
+	listing  *scenario.Listing         // chooses interfaces and salts of users' flows; used on the engine's goroutine
 	salts    func(flow, qp int) uint64 // of the scenario's flows
-	// stopped switches and the links that they took down; used on the engine's goroutine
+	// stopped holds the stopped switches, and the links that went down with them; used on the engine's goroutine
 	stopped map[topologies.NodeID][]topologies.PortID
 	pending map[place]*pendingEnd // faults that end by themselves; used on the engine's goroutine
 	ended   *endedFlows
@@ -105,7 +105,7 @@ type Fabric struct {
 	server   *server
 	metrics  *metricsServer
 	events   io.WriteCloser // from Options.Events; nil without
-	written  chan error     // closed at the end of writing events
+	written  chan error     // receives the result of writing events, at their end
 	record   *Record        // nil if not recorded
 	why      string         // reason for the end
 }
@@ -114,7 +114,7 @@ type Fabric struct {
 func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 	start := time.Now()
 	plan := made.Scenario.Topology
-	if err := makeFolder(); err != nil { // before any node hides it
+	if err := makeFolder(); err != nil { // before the nodes mount over it
 		return nil, &runner.EnvironmentError{Err: fmt.Errorf("create the sockets' folder: %w", err)}
 	}
 	programs, err := pidns.New()
@@ -186,7 +186,7 @@ func BringUp(made *Setup, o Options) (f *Fabric, err error) {
 		return f, errors.Join(err, f.nodes.Close())
 	}
 	if f.nat, err = nat.Open(nat.Config{Plan: plan, Namespace: opened.Fabric().Namespace}); err != nil {
-		if problems := yamlspec.Problems(nil); !errors.As(err, &problems) { // it is no port of the user's choice
+		if problems := yamlspec.Problems(nil); !errors.As(err, &problems) { // not a port that the scenario's file publishes
 			err = &runner.EnvironmentError{Err: err}
 		}
 		return f, errors.Join(err, f.nodes.Close())
@@ -365,8 +365,8 @@ func (f *Fabric) Close() (Verdict, error) {
 }
 
 const (
-	// haltTimeout limits how long a step of the engine may take when the fabric ends. With farewell it is less than 2
-	// s.
+	// haltTimeout limits how long a step of the engine may take when the fabric ends. With farewell, a fabric that hangs
+	// takes less than 2 s to end.
 	haltTimeout = 1500 * time.Millisecond
 	// farewell sets how long clients have to receive the verdict of a fabric whose engine does not stop.
 	farewell = 200 * time.Millisecond

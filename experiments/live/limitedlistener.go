@@ -18,8 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits on connections to the metrics or a page: in all, by users other than root and the fabric's owner, and by
-// any one of these users or other machines. They protect the fabric's descriptors and its owner's connections.
+// Limits on connections to the metrics or a page: of all clients, of strangers, and of any one stranger. A stranger is
+// another machine, or a user other than root and the fabric's owner. The limits protect the fabric's descriptors and
+// its owner's connections.
 const mostScrapers, mostStrangers, mostOfStranger = 64, 48, 16
 
 // limitedListener wraps a listener that any user of the machine can reach. It limits the connections.
@@ -70,7 +71,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if own := l.admit(conn, l.whose(conn)); own != nil {
+		if own := l.admit(conn, l.strangerOf(conn)); own != nil {
 			return own, nil
 		}
 		if tcp, ok := conn.(*net.TCPConn); ok {
@@ -80,8 +81,8 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit accepts a connection, unless too many have a request in progress. The connection that has been idle longest
-// makes room; a connection of the owner only for another of the owner.
+// admit accepts a connection within the limits, or returns nil. At the limit of all clients or of one stranger, it
+// makes room: it closes the connection that has been idle longest. A stranger gets room only from its own connections.
 func (l *limitedListener) admit(conn net.Conn, stranger string) net.Conn {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -125,7 +126,7 @@ func (l *limitedListener) makeRoom(of func(c *limitedConn) bool) bool {
 	return true
 }
 
-// leave releases a connection from the limits.
+// leave removes a connection from the counts. The mutex must be locked.
 func (l *limitedListener) leave(c *limitedConn) {
 	if !l.open[c] {
 		return
@@ -138,7 +139,7 @@ func (l *limitedListener) leave(c *limitedConn) {
 	}
 }
 
-// Close closes the connection and releases it from the limits.
+// Close closes the connection and removes it from the counts.
 func (c *limitedConn) Close() error {
 	c.of.mutex.Lock()
 	c.of.leave(c)
@@ -155,8 +156,8 @@ func (l *limitedListener) Close() error {
 	return err
 }
 
-// whose identifies the client: empty for root and the fabric's owner, else a user of this machine, or an address.
-func (l *limitedListener) whose(conn net.Conn) string {
+// strangerOf returns a stranger's user on this machine, or address; empty for root and the fabric's owner.
+func (l *limitedListener) strangerOf(conn net.Conn) string {
 	remote, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
 		return conn.RemoteAddr().String()
@@ -173,7 +174,7 @@ func (l *limitedListener) whose(conn net.Conn) string {
 	return remote.Addr().String()
 }
 
-// userOf returns the owner of the socket that a connection starts from, if it is on this machine; see sock_diag(7).
+// userOf returns the user of a connection's client, if it is on this machine; see sock_diag(7).
 func (l *limitedListener) userOf(from, to netip.AddrPort) (uid uint32, known bool) {
 	if l.diag == nil {
 		return 0, false
@@ -194,7 +195,7 @@ func (l *limitedListener) userOf(from, to netip.AddrPort) (uid uint32, known boo
 	return binary.NativeEndian.Uint32(m[userAt:]), true
 }
 
-// diagRequest returns a struct inet_diag_req_v2 for the TCP socket between two addresses.
+// diagRequest represents a struct inet_diag_req_v2 for the TCP socket between two addresses.
 type diagRequest struct{ own, peer netip.AddrPort }
 
 func (diagRequest) Len() int { return 56 }
@@ -215,19 +216,19 @@ func (r diagRequest) Serialize() []byte {
 	return b
 }
 
-// strangerKey marks the context of requests by other users.
+// strangerKey marks the context of requests by strangers.
 type strangerKey struct{}
 
-// inContext adds a connection's user to the context of its requests.
-func inContext(ctx context.Context, conn net.Conn) context.Context {
+// markStranger marks the context of a connection's requests if a stranger sends them.
+func markStranger(ctx context.Context, conn net.Conn) context.Context {
 	if c, ok := conn.(*limitedConn); ok && c.stranger != "" {
 		return context.WithValue(ctx, strangerKey{}, true)
 	}
 	return ctx
 }
 
-// apart routes requests of other users to a handler of their own.
-func apart(own, strangers http.Handler) http.Handler {
+// byClient routes requests of strangers to their own handler.
+func byClient(own, strangers http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Value(strangerKey{}) != nil {
 			strangers.ServeHTTP(w, r)

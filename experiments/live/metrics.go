@@ -35,10 +35,10 @@ func (f *Fabric) serveMetrics(address string) (*metricsServer, error) {
 			"serve metrics: %w (choose another address with --metrics=127.0.0.1:PORT)", err)}
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", apart(&collector{fabric: f}, &collector{fabric: f, every: strangersEvery}))
+	mux.Handle("/metrics", byClient(&collector{fabric: f}, &collector{fabric: f, every: strangersEvery}))
 	s := &metricsServer{
 		server: &http.Server{
-			Handler: mux, ConnContext: inContext, MaxHeaderBytes: 1 << 14, ReadTimeout: 5 * time.Second,
+			Handler: mux, ConnContext: markStranger, MaxHeaderBytes: 1 << 14, ReadTimeout: 5 * time.Second,
 			WriteTimeout: 30 * time.Second,
 			IdleTimeout:  time.Minute, ConnState: State,
 		},

@@ -50,10 +50,11 @@ func (f FlowSet) has(v *FlowRecord) bool {
 // setStatistics computes the statistics of sets of flows.
 type setStatistics struct {
 	collection
-	bySize []sizedFlow // the sorted flows of the set of the last bin
-	sorted FlowSet
+	bySize []sizedFlow // the flows of the set sorted, by size, for its bins
+	sorted FlowSet     // the last set of which a bin was requested, without the bin
 }
 
+// of returns the statistics of a set.
 func (c *setStatistics) of(set FlowSet) FlowStatistics {
 	if set == (FlowSet{}) {
 		return c.statistics(nil)
@@ -86,8 +87,8 @@ type Figure struct {
 	Value float64 `json:"value"`
 }
 
-// TakeFigures computes the figures of the published tables, in their order, for a run that ended at now. It omits
-// figures that the run does not have.
+// TakeFigures computes a run's values of the figures in published tables, in their order. The run ended at now. It
+// omits figures that the run does not have.
 func (s *Summary) TakeFigures(tables []PublishedTable, flows Flows, now vtime.Time) {
 	sets := setStatistics{collection: collection{flows: flows, now: now}}
 	seen := map[figure]bool{}

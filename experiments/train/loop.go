@@ -114,7 +114,7 @@ func inLoop(n lstm.Model, flows [][]timed) LoopRun {
 				r.Bias += off
 				r.Mean += sample.rtt
 				r.MeanPredicted += predicted
-				if flow == 0 && len(r.shown.Measured) < shown {
+				if flow == 0 && len(r.shown.Measured) < mostShown {
 					if len(r.shown.Measured) == 0 {
 						r.shown.From = i
 					}

@@ -22,11 +22,11 @@ const (
 	learning   = 0.001
 )
 
-// Runs under each controller from which pairs are collected, and runs on which the result is tried.
+// Numbers of runs under each controller.
 const (
-	collectRuns = 12
-	unseenRuns  = 6
-	unseenFrom  = 500
+	collectRuns = 12  // pairs are collected from these
+	unseenRuns  = 6   // the trained network is tried on these
+	unseenFrom  = 500 // difference between the first seeds of the two
 )
 
 // PublishedMAPE holds the thesis' table 1, by round.
@@ -57,7 +57,8 @@ type LSTMResult struct {
 	Weights *lstm.Weights
 	// Available and Taken count, for each stratum of |K|, the collected pairs and those in the dataset.
 	Available, Taken []int
-	// Loss holds the mean absolute error of each fifth of each round's first pass, before its steps.
+	// Loss holds the mean absolute error of each fifth of each round's first pass. Each batch is measured before the
+	// network learns from it.
 	Loss []float64
 	// Unseen holds the network's errors on runs of other seeds.
 	Unseen Unseen
@@ -68,17 +69,18 @@ type LSTMResult struct {
 // Unseen holds the errors (MAPE, fractions of 1) on runs from which no pair was collected.
 type Unseen struct {
 	Pairs  int
-	All    float64 // every sample counts alike
-	Strata float64 // every stratum of |K| counts alike, as in training
-	// Under holds the errors on the runs of each controller in collectedUnder; every sample counts alike.
+	All    float64 // every sample has equal weight
+	Strata float64 // every stratum of |K| has equal weight, as in training
+	// Under holds the errors on the runs of each controller in collectedUnder, with equal weight for every sample.
 	Under []float64
-	// Standstill holds the error, over all samples, of expecting the last RTT again. A prediction must be better.
+	// Standstill holds the error, over all samples, of predicting the last RTT again. The network must do better.
 	Standstill float64
-	// Smoothed holds the error of expecting the smoothed RTT.
+	// Smoothed holds the error of predicting the smoothed RTT.
 	Smoothed float64
 }
 
-// Prediction holds an interval of one flow: its RTTs in us, and the prediction of each one sample before.
+// Prediction holds an interval of one flow: its RTTs in us, and what the network predicted for each, one sample
+// earlier.
 type Prediction struct {
 	Scenario, Controller string
 	Flow                 int
@@ -172,7 +174,7 @@ type fitted struct {
 	unseen  Unseen
 }
 
-// fit trains a network of some cell. Equal collections and options give each cell the same pairs.
+// fit trains a network of one kind. Equal collections and options give each kind the same pairs.
 func (c *collection) fit(ctx context.Context, o *Options, cell lstm.Cell) (*fitted, error) {
 	random := lstm.NewRandom(o.Seed)
 	f := &fitted{data: newDataset(c.collected.sequences(), random)}
@@ -196,9 +198,9 @@ func (c *collection) fit(ctx context.Context, o *Options, cell lstm.Cell) (*fitt
 // lossParts counts the values of the loss per round.
 const lossParts = 5
 
-// round trains on the first of the drawn pairs and tests on the others. The MAPE of the train pairs is that of the
-// first pass, each pair predicted before the step that learns from it, as training loops count it. That of the test
-// pairs is measured after the round.
+// round trains on the first of the drawn pairs and tests on the others. The MAPE of the training pairs is
+// measured in the first pass, as is usual: on each batch before the network learns from it. The MAPE of the test pairs
+// is measured after the round.
 func (f *fitted) round(drawn []lstm.Pair, random *lstm.Random, o *Options) lstm.MAPE {
 	train, test := slices.Clone(drawn[:trainPairs]), drawn[trainPairs:]
 	var m lstm.MAPE
@@ -258,10 +260,10 @@ func (c *collection) predictions(n lstm.Model) (all []Prediction) {
 	return all
 }
 
-// shown sets the number of samples in a prediction.
-const shown = 150
+// mostShown limits the samples of a flow in a prediction.
+const mostShown = 150
 
-// predict follows the longest flow of a run, from its first sample.
+// predict predicts the RTTs of the longest flow of a run, as soon as it has enough samples.
 func predict(n lstm.Model, r *run) Prediction {
 	p := Prediction{Scenario: r.scenario, Controller: r.controller}
 	for i, q := range r.flows {
@@ -271,7 +273,7 @@ func predict(n lstm.Model, r *run) Prediction {
 	}
 	var series lstm.Series
 	q := r.flows[p.Flow]
-	for i := range q[:min(shown, len(q))] {
+	for i := range q[:min(mostShown, len(q))] {
 		if series.Count == lstm.Steps {
 			if p.From == 0 {
 				p.From = i

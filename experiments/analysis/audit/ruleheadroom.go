@@ -11,23 +11,23 @@ import (
 
 const (
 	metreDelay = 5 * vtime.Nanosecond
-	// headers holds the bytes of a RoCEv2 frame beside its payload: Ethernet, IPv4, UDP, BTH, RETH, ICRC and 42 B of in-band
-	// telemetry.
+	// headers holds the bytes of a RoCEv2 frame beside its payload: Ethernet, IPv4, UDP, BTH, RETH, ICRC and 42 B of
+	// in-band telemetry.
 	headers  = 14 + 20 + 8 + 12 + 16 + 4 + 42
-	beside   = 24 // preamble, FCS and gap, which take line time and no buffer
+	overhead = 24 // preamble, FCS and gap, which take line time but no buffer
 	pfcLine  = 84 // line time of a PFC frame
 	usualMTU = 9100
 )
 
-// need returns the parts of the headroom that a lossless priority needs at a rate in Mb/s with a cable.
+// need returns the headroom that a lossless priority needs, in parts. speed is in Mb/s; an mtu of 0 is unknown.
 func (a *auditor) need(s *Switch, speed, metres int64, mtu int, lossless Priorities) switchagent.InFlight {
 	payload := cmp.Or(s.LosslessMTU, a.assume.LosslessMTU)
 	frame := payload + headers
 	rate := units.Rate(speed) * 1_000_000
 	delay := vtime.Time(metres) * metreDelay
 	cable := switchagent.Cable{
-		Rate: rate, PeerRate: rate, Delay: delay, PeerDelay: delay, Full: frame, Longest: frame, LongestLine: int64(frame + beside),
-		PFCLine: pfcLine, AheadLine: int64(max(cmp.Or(mtu, usualMTU), payload) + 14 + beside),
+		Rate: rate, PeerRate: rate, Delay: delay, PeerDelay: delay, Full: frame, Longest: frame,
+		LongestLine: int64(frame + overhead), PFCLine: pfcLine, AheadLine: int64(max(cmp.Or(mtu, usualMTU), payload) + 14 + overhead),
 	}
 	pfc := switchagent.PFC{Priorities: uint8(cmp.Or(lossless, 1<<3)), CellSize: a.assume.Cell}
 	if a.assume.Response != nil {
@@ -36,7 +36,7 @@ func (a *auditor) need(s *Switch, speed, metres int64, mtu int, lossless Priorit
 	return cable.InFlight(&pfc)
 }
 
-// needEvidence adds the parts of a need to a finding.
+// needEvidence adds the parts of the needed headroom to a finding, and the headroom that there is.
 func (f *Finding) needEvidence(n *switchagent.InFlight, have int64) *Finding {
 	row := func(bytes units.Bytes, what string) { f.because("%9d B  %s", int64(bytes), what) }
 	row(n.Cable, "propagation on the cable, both ways (5 ns per metre)")
@@ -102,7 +102,7 @@ func (a *auditor) checkLookup(s *Switch) {
 	}
 }
 
-// sized is a headroom for a rate and a cable.
+// sized holds the headroom for a rate and a cable.
 type sized struct {
 	speed, metres, xoff int64
 	of                  *Profile
@@ -157,10 +157,11 @@ func (a *auditor) compare(all []sized) {
 	}
 }
 
-// leastShare is the share of lossless groups whose headroom a shared pool must hold, as one over this number.
-const leastShare = 8
+// mostSharing limits the lossless groups per headroom in a shared pool: of so many groups, the pool must hold the
+// headroom of one.
+const mostSharing = 8
 
-// checkSharedPool checks how many groups can fill their headroom at the same time.
+// checkSharedPool checks that enough groups can fill their headroom in a shared pool at the same time.
 func checkSharedPool(a *auditor) {
 	for _, s := range a.fabric.Switches {
 		groups, sum, largest := int64(0), int64(0), int64(0)
@@ -181,7 +182,7 @@ func checkSharedPool(a *auditor) {
 			continue
 		}
 		fanIn := pool.Shared / largest
-		if pool.Shared >= largest && fanIn*leastShare >= groups || pool.Shared >= sum {
+		if pool.Shared >= largest && fanIn*mostSharing >= groups || pool.Shared >= sum {
 			continue
 		}
 		f := a.at(Place{pool.Place.File, 0, pool.Place.Key + "|xoff"}, nil,
@@ -190,8 +191,8 @@ func checkSharedPool(a *auditor) {
 			because("%9d B  largest headroom of a group", largest).
 			because("%9d B  headroom of all %d groups", sum, groups).
 			because("%9d    groups that can be paused at the same time without loss", fanIn).
-			remedy("set xoff of %s to %d or more, for one of %d groups, or use groups of their own headroom", pool.Name,
-				max(largest, (groups+leastShare-1)/leastShare*largest), leastShare)
+			remedy("set xoff of %s to %d or more (the headroom of one in %d groups), or give each group its own headroom",
+				pool.Name, max(largest, (groups+mostSharing-1)/mostSharing*largest), mostSharing)
 		if fanIn == 0 {
 			f.Severity = Error
 		}

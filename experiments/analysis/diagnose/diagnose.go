@@ -44,11 +44,11 @@ type Diagnosis struct {
 	Explanations []Explanation `json:"explanations"`
 }
 
-// penalty is added to the distance of every fault: no fault is the simplest explanation.
+// penalty is added to the distance of every fault, because a healthy fabric is the simplest explanation.
 const penalty = 0.06
 
-// refined limits the places at which further values of a fault are tried.
-const refined = 6
+// mostRefined limits the nearest places at which further values are tried, besides some places of each kind.
+const mostRefined = 6
 
 // Diagnose explains the dumps of a case. It first runs each kind of fault at each place with its usual value, and then
 // other values at the places that came nearest. No fault runs twice.
@@ -85,10 +85,10 @@ func (c *Case) Diagnose(ctx context.Context, source Source, o Options) (*Diagnos
 	return s.conclude(source), nil
 }
 
-// seeds counts the runs of the healthy fabric that tell how much each counter depends on chance.
-const seeds = 16
+// noiseRuns counts the runs of the healthy fabric with different seeds, which show how far chance moves each counter.
+const noiseRuns = 16
 
-// otherValues returns a fault with the other usual values.
+// otherValues returns a fault with each of its kind's values.
 func (s *search) otherValues(f *Fault) (more []*Fault) {
 	if f.kind == nil {
 		return nil
@@ -114,9 +114,9 @@ func (s *search) valuesBetween(f *Fault) (more []*Fault) {
 	return more
 }
 
-// otherSeeds returns a fault with other seeds, by which flows take other paths among equal ones.
+// otherSeeds returns a fault with other seeds, under which flows take other paths of equal cost.
 func (s *search) otherSeeds(f *Fault) (more []*Fault) {
-	for seed := uint64(noiseSeed); seed < noiseSeed+otherSeeds; seed++ {
+	for seed := uint64(noiseSeed); seed < noiseSeed+moreSeeds; seed++ {
 		other := *f
 		other.seed = seed
 		more = append(more, &other)
@@ -124,16 +124,16 @@ func (s *search) otherSeeds(f *Fault) (more []*Fault) {
 	return more
 }
 
-// otherSeeds counts the other seeds under which the nearest explanations run.
-const otherSeeds = 3
+// moreSeeds counts the further seeds under which the nearest explanations run.
+const moreSeeds = 3
 
-// nearest returns the nearest trial of each of the refined nearest places, and of some nearest places of each kind: its
-// usual value may be far from the real one.
+// nearest returns the nearest trial of each of the mostRefined nearest places, and of some nearest places of each kind,
+// because the first value of a kind may be far from the real one.
 func (s *search) nearest(each int) (best []*trial) {
 	had := map[string]bool{}
 	ofKind := map[*kind]int{}
 	for _, t := range s.ranked() {
-		if place := t.fault.place(); !had[place] && (len(best) < refined || ofKind[t.fault.kind] < each) {
+		if place := t.fault.place(); !had[place] && (len(best) < mostRefined || ofKind[t.fault.kind] < each) {
 			had[place] = true
 			ofKind[t.fault.kind]++
 			best = append(best, t)
@@ -145,14 +145,14 @@ func (s *search) nearest(each int) (best []*trial) {
 // calibrate runs the healthy fabric with further seeds, and measures the noise of the counters.
 func (s *search) calibrate(ctx context.Context, healthy *Fault) error {
 	all := []*Fault{healthy}
-	for i := range uint64(seeds) {
+	for i := range uint64(noiseRuns) {
 		other := *healthy
 		other.seed = noiseSeed + i
 		all = append(all, &other)
 	}
-	// The paths follow from the bytes of the dumps and the flows' bytes in runs with other paths.
+	// Find the flows' paths: compare the dumps' bytes with those of runs in which the flows take different paths.
 	s.c.fit, s.c.idle = nil, nil
-	results, err := s.results(ctx, all[:1+otherSeeds])
+	results, err := s.results(ctx, all[:1+moreSeeds])
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *search) calibrate(ctx context.Context, healthy *Fault) error {
 	return nil
 }
 
-// noiseSeed is the first seed of these runs.
+// noiseSeed holds the first of the further seeds, which calibrate and otherSeeds use.
 const noiseSeed = 101
 
 // search holds the runs of a diagnosis.
@@ -181,7 +181,7 @@ type search struct {
 type trial struct {
 	fault    *Fault
 	fabrics  []*counters.Fabric
-	rated    int // fabrics in the distance
+	rated    int // number of fabrics that distance accounts for
 	distance float64
 }
 
@@ -220,7 +220,7 @@ func (s *search) try(ctx context.Context, faults []*Fault) error {
 	return nil
 }
 
-// results runs faults.
+// results runs the fabric once under each fault, several at a time.
 func (s *search) results(ctx context.Context, faults []*Fault) ([]*result, error) {
 	results, errs := make([]*result, len(faults)), make([]error, len(faults))
 	done := 0
@@ -293,7 +293,7 @@ func (s *search) conclude(source Source) *Diagnosis {
 	return d
 }
 
-// far is the distance from which on an explanation is doubtful.
+// far sets the distance above which an explanation is doubtful.
 const far = 0.25
 
 // Write prints the likeliest explanations with their evidence.
@@ -306,7 +306,8 @@ func (d *Diagnosis) Write(w io.Writer, limit int) error {
 	}
 	printf("%s\n%d runs; distance of the healthy fabric: %.3f\n", d.Fabric, d.Runs, d.Healthy)
 	if len(d.Explanations) > 0 && d.Explanations[0].Distance > far {
-		printf("No fault comes near. Several faults at once, other traffic, or other settings than the file's may be the cause.\n")
+		printf("No single fault explains the counters well. Several faults at once, other traffic, " +
+			"or other settings than the file's may be the cause.\n")
 	}
 	for i := range d.Explanations[:min(limit, len(d.Explanations))] {
 		e := &d.Explanations[i]

@@ -85,7 +85,7 @@ var kinds = []kind{
 	{WrongXOFF, (*Case).switches, []float64{0.25, 3, 0.1, 0.5}, func(c *Case, f *Fault, at string, v float64) {
 		xoff := units.Bytes(math.Round(float64(c.xoff)*v/100) * 100)
 		f.Value = xoff.String()
-		f.Text = fmt.Sprintf("switch %s pauses at %s in place of %v (XOFF)", at, f.Value, c.xoff)
+		f.Text = fmt.Sprintf("switch %s pauses at %s instead of %v (XOFF)", at, f.Value, c.xoff)
 		f.change(at, func(s *switchagent.Settings) {
 			s.PFC.XOFF, s.PFC.XON = xoff, switchagent.Auto
 			s.PFC.XOFFToXON = min(s.PFC.XOFFToXON, xoff/2)
@@ -101,12 +101,12 @@ var kinds = []kind{
 	}},
 	{resimulate.SlowLink, (*Case).links, []float64{0.4, 0.25, 0.5, 0.1}, func(c *Case, f *Fault, at string, v float64) {
 		f.Value = c.rateOf(at, v).String()
-		f.Text = fmt.Sprintf("link %s runs at %s in place of %v", at, f.Value, c.rateOf(at, 1))
+		f.Text = fmt.Sprintf("link %s runs at %s instead of %v", at, f.Value, c.rateOf(at, 1))
 		f.entry("link: %q, rate: %s", at, f.Value)
 	}},
 	{BitErrors, (*Case).links, []float64{1e-6, 1e-7, 1e-5}, func(_ *Case, f *Fault, at string, v float64) {
 		f.Value = fmt.Sprintf("%.2g", v)
-		f.Text = fmt.Sprintf("the cable of %s damages bits: a rate of %s", at, f.Value)
+		f.Text = fmt.Sprintf("the cable of %s damages bits at a rate of %s", at, f.Value)
 		f.entry("link: %q, ber: %s", at, f.Value)
 	}},
 	{resimulate.LongCable, (*Case).links, []float64{8, 4, 16, 30}, func(_ *Case, f *Fault, at string, v float64) {
@@ -120,7 +120,7 @@ var kinds = []kind{
 	}},
 }
 
-// entry adds a fault of the scenario's language that lasts from the start.
+// entry adds an entry of the scenario's faults, which starts with the run and does not end.
 func (f *Fault) entry(format string, args ...any) {
 	f.Entries = append(f.Entries, "{at: 0s, "+fmt.Sprintf(format, args...)+"}")
 }
@@ -140,7 +140,7 @@ func (f *Fault) change(at string, change func(*switchagent.Settings)) {
 	}
 }
 
-// disablePFC gives a port a threshold that it never reaches.
+// disablePFC gives a port an XOFF that it never reaches, in the switch's last profile, which must be free.
 func disablePFC(o *runner.Observed, at string) error {
 	id, err := portAt(o.Scenario.Topology, at)
 	if err != nil {
@@ -151,7 +151,7 @@ func disablePFC(o *runner.Observed, at string) error {
 	free := len(sw.Profiles) - 1
 	for _, other := range o.Scenario.Topology.Nodes[o.Scenario.Topology.Ports[id].Node].Ports {
 		if int(state.Ports[other].Profile) == free {
-			return fmt.Errorf("%s: the switch has too many kinds of ports to turn PFC off at one", at)
+			return fmt.Errorf("%s: all profiles of the switch are in use, so PFC cannot be turned off at one port", at)
 		}
 	}
 	sw.Profiles[free] = sw.Profiles[state.Ports[id].Profile]
@@ -169,7 +169,7 @@ func portAt(plan *topologies.Plan, at string) (topologies.PortID, error) {
 	return 0, fmt.Errorf("no port %s", at)
 }
 
-// rateOf returns a part of the rate of a link, or of a host's first port.
+// rateOf returns part times the rate of a link, or of a host's first port, with three digits.
 func (c *Case) rateOf(at string, part float64) units.Rate {
 	id, err := portAt(c.plan, at)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *Case) rateOf(at string, part float64) units.Rate {
 		id = c.plan.Nodes[node].Ports[0]
 	}
 	rate := float64(c.plan.Ports[id].Rate) * part
-	digit := math.Pow(10, math.Floor(math.Log10(rate))-2) // three digits are enough
+	digit := math.Pow(10, math.Floor(math.Log10(rate))-2)
 	return units.Rate(math.Round(rate/digit) * digit)
 }
 
@@ -193,7 +193,7 @@ func (c *Case) nodes(of topologies.Kind) (names []string) {
 func (c *Case) hosts() []string    { return c.nodes(topologies.Host) }
 func (c *Case) switches() []string { return c.nodes(topologies.Switch) }
 
-// flowSenders returns the hosts that send flows which the file lists one by one, or perftest's.
+// flowSenders returns the hosts that send a flow that the file lists, or a flow of perftest.
 func (c *Case) flowSenders() []string {
 	return slices.DeleteFunc(c.hosts(), func(host string) bool {
 		return !slices.ContainsFunc(c.flows, func(t traffic) bool { return t.from == host })
@@ -241,7 +241,7 @@ func (c *Case) trunks() (names []string) {
 	return names
 }
 
-// fault returns a fault of a kind. The zero kind has the healthy fabric.
+// fault returns a fault of a kind at a place.
 func (c *Case) fault(k *kind, at string, value float64) *Fault {
 	f := &Fault{Fault: resimulate.Fault{Kind: k.name, Place: at}, kind: k, value: value}
 	k.build(c, f, at, value)

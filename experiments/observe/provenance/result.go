@@ -9,7 +9,7 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// end converts a sender's state into entries of parts.
+// end sets a sender's last state, and converts its parts into sorted entries.
 func (s *sender) end(state senderState) {
 	s.state = state
 	s.entries = make([]Entry, 0, len(s.parts))
@@ -41,8 +41,8 @@ func compareFlags(a, b bool) int {
 	return -1
 }
 
-// Finish ends the record at the end of the run. Call it before Result and Check. queued calls a function for each frame
-// that then waits in a switch's queue, with the port.
+// Finish ends the record at the end of the run. Call it before Result and Check. queued calls its argument for
+// each frame that waits in the queue of a switch's port at now.
 func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Frame))) {
 	oldest := r.oldest(now, queued)
 	for flow := range r.senders {
@@ -73,8 +73,8 @@ func (r *Recorder) Finish(now vtime.Time, queued func(func(port int, f *frame.Fr
 	}
 }
 
-// oldest returns the journey so far of one queued frame for each flow that waits for an answer at the end. It chooses
-// the frame that was sent first, whose answer would arrive next.
+// oldest returns, for each flow that waits for an answer at the end, the journey so far of one queued frame: the frame
+// that was sent first, whose answer would arrive next.
 func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Frame))) map[int32]*journey {
 	all, began := map[int32]*journey{}, map[int32]vtime.Time{}
 	queued(func(port int, f *frame.Frame) {
@@ -104,9 +104,9 @@ func (r *Recorder) oldest(now vtime.Time, queued func(func(port int, f *frame.Fr
 	return all
 }
 
-// Check returns an error if the invariant is violated: the parts of each flow's time sum to it, and none is
-// negative. of returns the time of a flow, and whether it is exact to the picosecond: for an unfinished flow the
-// record may be ahead.
+// Check returns an error if the invariant is violated: the parts of each flow's time sum to it, and none is negative.
+// of returns the time of a flow, and whether it is exact to the picosecond. If it is not, the flow is unfinished and
+// the record may have more.
 func (r *Recorder) Check(of func(flow int) (t vtime.Time, exact bool)) error {
 	for flow := range r.senders {
 		s := &r.senders[flow]
@@ -163,6 +163,7 @@ func (r *Recorder) Result() *Record {
 	return result
 }
 
+// share returns the share of the results that a recorded part belongs to.
 func (r *Recorder) share(p Part, cause func(port, hold int32) int32) Share {
 	x := Share{
 		Stage: p.Stage, What: p.What, Retransmitted: p.Retransmitted, Answer: p.Answer, Class: p.Class,

@@ -24,13 +24,12 @@ type chart struct {
 	levels      []drawnLevel
 	spans       []Span
 	events      []Event
-	eventRoom   bool // space above the plot, also if only other controllers' charts have events
+	eventRoom   bool // leave space above the plot for events: this chart, or one beside it, has some
 }
 
 type point struct{ x, y float64 }
 
-// thinLine sets the number of points from which a line is drawn thinner than others: it covers its neighbourhood
-// anyway.
+// thinLine sets the number of points from which a line is drawn thinner, because so dense a line looks thick.
 const thinLine = 1000
 
 type line struct {
@@ -38,11 +37,11 @@ type line struct {
 	label  string
 	points []point
 	step   bool
-	dots   bool      // mark the points: only they are measured, not the line between them
-	halves []float64 // of the points' confidence intervals, drawn as bars; NaN, or nil: none
+	dots   bool      // mark the points, because the line between them is not measured
+	halves []float64 // half widths of the points' confidence intervals, drawn as bars; NaN, or nil: none
 }
 
-// drawnLevel describes a reference line with its label at the left or right end, wherever it covers less.
+// drawnLevel describes a reference line. Its label is at the left or right end, where it hides less.
 type drawnLevel struct {
 	Level
 	left bool
@@ -53,10 +52,10 @@ const (
 	marginTop, marginBottom = 29.0, 28.0
 	bareTop                 = 12.0 // the top margin of a plot with nothing above it
 	titleHeight             = 20.0 // an axis title, if there is one
-	letter                  = 6.2  // a generous mean width of a letter at 11 units
+	letter                  = 6.2  // mean width of a letter of a font of 11 units, rounded up
 )
 
-// layout sets the axes into the box. Call it before drawing.
+// layout places the axes in the box. Call it before drawing.
 func (c *chart) layout() {
 	bottom := c.height - marginBottom
 	if c.xTitle != "" {

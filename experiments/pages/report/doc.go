@@ -12,7 +12,8 @@
 //     alone).
 //   - A scenario's page: page.go, with panel.go (plots over time), cdf.go (distributions), groups.go (by tag and size),
 //     bysize.go (charts over size), links.go, spread.go (PAUSE and its victims, fairness, losses, jobs and
-//     collectives), events.go (faults, storms and deadlocks), published.go (beside a source's figures) and settings.go.
+//     collectives), events.go (faults, storms and deadlocks), published.go (a source's figures beside the
+//     runs') and settings.go.
 //   - A chart: chart.go, with axis.go and decimate.go (as few points as its picture needs). data.go encodes it for the
 //     page's script. The script and the style are in page, and bundled in bundle by "make pages".
 //   - A page of texts and tables: sheet.go.

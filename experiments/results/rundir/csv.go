@@ -18,7 +18,7 @@ import (
 type csvFile[Row any] struct {
 	*table.Writer[Row]
 	file   *os.File // nil: rows are discarded
-	behind *behind
+	behind *behind  // writes to file
 	buffer *bufio.Writer
 }
 
@@ -47,7 +47,7 @@ func Write[Row any](folder *files.Folder, t *table.Table[Row], rows iter.Seq[*Ro
 	return errors.Join(err, c.close())
 }
 
-// keeper writes data that must be kept. While it makes progress, a process that is about to exit is not forced to.
+// keeper writes data that must not be lost. Each write postpones the forced end of a process that is shutting down.
 type keeper struct{ to io.Writer }
 
 func (k keeper) Write(p []byte) (int, error) {
@@ -60,7 +60,7 @@ func (c *csvFile[Row]) close() error {
 	if c == nil || c.file == nil {
 		return nil
 	}
-	_ = c.buffer.Flush() // the end returns the error again
+	_ = c.buffer.Flush() // behind.close returns its error
 	err := c.behind.close()
 	if err != nil {
 		err = errors.Join(err, c.trim())
@@ -84,8 +84,8 @@ func (c *csvFile[Row]) trim() error {
 	return c.file.Truncate(size - int64(rest))
 }
 
-// Read calls each with every row of a table of a run's folder. The row is valid until each returns, its texts longer.
-// A mistake in the file, and an error of each, is a FileError with the line.
+// Read calls each with every row of a table of a run's folder. The row is valid only until each returns, but its
+// strings stay valid. A mistake in the file, and an error that each returns, become a FileError with the line.
 func Read[Row any](folder string, t *table.Table[Row], each func(*Row) error) error {
 	return readTable(filepath.Join(folder, t.Name), CSVFile, func(from io.Reader) error { return t.Read(from, each) })
 }
@@ -111,7 +111,7 @@ func readTable(path string, kind files.Kind, read func(io.Reader) error) error {
 	return err
 }
 
-// AliveReader reads data to show. While it makes progress, a process that is about to exit is not forced to.
+// AliveReader reads data for output. Each read postpones the forced end of a process that is shutting down.
 type AliveReader struct{ From io.Reader }
 
 func (r AliveReader) Read(p []byte) (int, error) {

@@ -11,25 +11,25 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostSenders limits the senders of the scenario's first incast.
+// mostSenders limits the senders of the scenario's incasts.
 const mostSenders = 8
 
 // headers holds the maximum size of a packet's headers, from IP up.
 const headers = 160
 
-// quantum sets the quantum, in bytes, for a weight of 1. Schedulers share in proportion, and small quanta make short
-// intervals fair.
+// quantum sets the quantum, in bytes, for a weight of 1. Bandwidth depends only on the ratios of quanta. Small quanta
+// share it fairly even over short intervals.
 const quantum = 100
 
-// Scenario returns the text of a scenario, and notes on settings that it omits or changes. topology is a built-in's
-// name or a file's path, whose switches get the settings; without one, the scenario has a single switch with a host at
-// each port.
+// Scenario returns the text of a scenario with the switch's settings, and notes on those that it omits or changes. from
+// names the switch's file. topology is a built-in's name or a file's path, whose switches all get the settings. If it
+// is empty, the scenario has a single switch with a host at each port.
 func (s *Switch) Scenario(from, name, topology string) (text string, notes []string) {
 	notes = slices.Clone(s.Notes)
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	var b strings.Builder
-	fmt.Fprintf(&b, "# From %s, by pausenet import sonic: what its ports %s have.\nname: %s\n", from, portRange(s.Ports),
-		name)
+	fmt.Fprintf(&b, "# From %s, by pausenet import sonic: the settings of its ports %s.\nname: %s\n", from,
+		portRange(s.Ports), name)
 	fmt.Fprintf(&b, "description: Buffers, PFC and ECN of a SONiC switch\n")
 	senders := mostSenders
 	if topology != "" {
@@ -78,7 +78,7 @@ func (s *Switch) Scenario(from, name, topology string) (text string, notes []str
 		if topology == "" {
 			fmt.Fprintf(&b, "  buffer: %dB\n", buffer)
 		} else {
-			note("the buffer is auto, the size that the topology's switches need, because the file's %v are for %d ports",
+			note("the buffer is auto, the size that the topology's switches need: the file's buffer of %v is for %d ports",
 				units.Bytes(buffer),
 				len(s.Ports))
 		}
@@ -161,8 +161,8 @@ func portRange(ports []Port) string {
 	return fmt.Sprintf("%s to %s (%d)", ports[0].Name, ports[len(ports)-1].Name, len(ports))
 }
 
-// With returns the group that contains a port, or nil.
-func With(groups []*Switch, port string) *Switch {
+// GroupOf returns the group that contains a port, or nil.
+func GroupOf(groups []*Switch, port string) *Switch {
 	for _, g := range groups {
 		for _, p := range g.Ports {
 			if p.Name == port {

@@ -125,7 +125,7 @@ func TestGroups(t *testing.T) {
 	if !slices.Equal(groups, want) {
 		t.Errorf("%q, want %q", groups, want)
 	}
-	if g := With(all, "Ethernet12"); g != all[2] || With(all, "Ethernet8") != nil {
+	if g := GroupOf(all, "Ethernet12"); g != all[2] || GroupOf(all, "Ethernet8") != nil {
 		t.Errorf("%+v", g)
 	}
 	if notes := Others(all, all[2]); len(notes) != 2 ||
@@ -170,7 +170,7 @@ func TestServicePorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, left, err := c.Switches(l)
-	if err != nil || len(all) != 1 || len(all[0].Ports) != 32 || With(all, "Ethernet128") != nil {
+	if err != nil || len(all) != 1 || len(all[0].Ports) != 32 || GroupOf(all, "Ethernet128") != nil {
 		t.Fatalf("%d groups, %v", len(all), err)
 	}
 	want := []string{
@@ -246,7 +246,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		text, notes := With(all, "Ethernet0").Scenario("x", "x", "")
+		text, notes := GroupOf(all, "Ethernet0").Scenario("x", "x", "")
 		if !strings.Contains(text, c.text) || !strings.Contains(strings.Join(notes, "\n"), c.note) ||
 			(c.note == "") != (len(notes) == 0) {
 			t.Errorf("%s: %q\n%s", c.name, notes, text)

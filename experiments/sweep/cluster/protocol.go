@@ -12,7 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
 
-// names holds the subjects of a sweep, by its ID.
+// names forms the NATS subjects of a sweep. It holds the sweep's ID.
 type names string
 
 func (n names) subject(what string) string { return "pausenet." + string(n) + "." + what }
@@ -20,7 +20,7 @@ func (n names) subject(what string) string { return "pausenet." + string(n) + ".
 // request returns the subject of a worker's requests of one kind. Each worker has its own, by its public key.
 func (n names) request(what, key string) string { return n.subject(what) + "." + key }
 
-// Kinds of requests of a worker.
+// Kinds of requests of a worker. A body is JSON of the named type, except for askPiece.
 const (
 	askJoin   = "join"   // hello, answered by welcome
 	askProof  = "proof"  // proof
@@ -30,7 +30,7 @@ const (
 	askResult = "result" // result
 )
 
-// newsOf names the subject on which the coordinator asks workers to sign at once.
+// newsOf names the subject on which the coordinator asks workers to send a sign of life at once.
 const newsOf = "news"
 
 // inboxOf returns the subject of answers to a worker.
@@ -99,7 +99,7 @@ type result struct {
 	Wall   time.Duration `json:"wall_ns"`
 }
 
-// word represents the coordinator's answer.
+// word represents the coordinator's answer to a request. The zero value acknowledges it.
 type word struct {
 	Unknown  bool   `json:"unknown,omitempty"`  // the worker must join again
 	Out      string `json:"out,omitempty"`      // the reason why the worker is excluded
@@ -136,11 +136,11 @@ func readTask(data []byte) (*task, error) {
 	err = json.NewDecoder(limited).Decode(t)
 	switch {
 	case limited.N <= 0:
-		return nil, fmt.Errorf("it is larger than %d bytes", largestTask)
+		return nil, fmt.Errorf("the task is larger than %d bytes", largestTask)
 	case err != nil:
 		return nil, err
 	case t.Job == nil:
-		return nil, errors.New("it has no job")
+		return nil, errors.New("the task has no job")
 	}
 	return t, nil
 }
