@@ -10,11 +10,12 @@ import (
 // Collective returns the collective of a ring.
 func (g *Graph) Collective(ring int) *Collective { return &g.Collectives[g.Rings[ring].Collective] }
 
-// critical returns the earliest time at which all messages of each rank can have ended, if ranks enter at some times.
+// critical returns, by rank, the earliest time at which all its messages can have ended. enter has the time at which
+// each rank enters the ring.
 func (r *Ring) critical(enter []vtime.Time, alone func(message int32, started vtime.Time) Alone) (ended []vtime.Time) {
 	n := r.Ranks
 	sent, ended := slices.Clone(enter), make([]vtime.Time, n)
-	arrived := make([]vtime.Time, n*r.Chunks) // the last message of each chunk, by receiving rank
+	arrived := make([]vtime.Time, n*r.Chunks) // arrival of the last message of each chunk, by receiving rank
 	next := make([]vtime.Time, n*r.Chunks)
 	for number, step := int32(r.Message), 0; step < r.Steps; step++ {
 		for rank := range n {
@@ -41,10 +42,10 @@ func (r *Ring) critical(enter []vtime.Time, alone func(message int32, started vt
 // been delivered, and until that has been acknowledged.
 type Alone struct{ Sent, Delivered, Acknowledged vtime.Time }
 
-// Critical returns the least time that some operations can take, however fast all others are: the time of their longest
-// chain if every message is alone in the fabric. The operations are those from first to before end, in an order
-// returned by Order, or nil if they are already in such an order. Operations of others on which they depend have
-// happened at time 0. Critical calls alone once for each message, with the earliest time at which it can start.
+// Critical returns the least time that the operations [first, end) can take, however fast all others are. It is the
+// time of their longest chain if every message is alone in the fabric. Other operations on which they depend have ended
+// at time 0. order is the result of Order, or nil if the operations are already in such an order. Critical calls alone
+// once for each message, with the earliest time at which it can start.
 func (g *Graph) Critical(order []int32, first, end int32,
 	alone func(message int32, started vtime.Time) Alone,
 ) vtime.Time {
@@ -69,9 +70,7 @@ func (g *Graph) Critical(order []int32, first, end int32,
 			before := &at[w.Operation-first]
 			t.started = max(t.started, [...]vtime.Time{before.ended, before.sent, before.started}[w.Until])
 		}
-		if t.ended == 0 { // not so of a receive whose message came later than it began
-			t.ended = t.started
-		}
+		// A receive already has the arrival of its message in ended.
 		t.ended = max(t.ended, t.started)
 		if ring < len(g.Rings) && id == g.Collective(ring).Leave[0] { // all ranks have entered
 			c := g.Collective(ring)
