@@ -49,7 +49,8 @@ constants. A test's own values take precedence.
 
 The draft sets no acceptance criteria. The verdict of a row is "within" its
 bound, "acceptable" (where the draft has a second value), "beyond", or
-"reported" if there is no bound. The exit code does not depend on it.`,
+"reported" if there is no bound. The exit code does not depend on these, but it
+is 1 if a run is broken ("untrusted").`,
 		Example: `  pausenet bench ai-fabric --quick
   pausenet bench ai-fabric --seeds 1..5
   pausenet bench ai-fabric --topology pod.yaml --set switch.ecn.kmax=400KB

@@ -33,7 +33,7 @@ if the fabric ended. SIGTERM is passed on to the program.
 
 With --up a fabric comes up for this program, and ends with it. Then the exit
 code is 1, too, if the program ended with 0 but the fabric's checks failed. So
-a test of an RDMA program is one line of a CI job. It needs no root.`,
+a test of an RDMA program is one line of a CI job. --up needs no root.`,
 		Example: `  sudo pausenet exec h1 ping -c 3 h2
   sudo pausenet exec --fabric lab h1 bash
   pausenet exec --up small h1 sh -c 'pausenet exec h2 rping -s -C 3 &
@@ -61,7 +61,7 @@ a test of an RDMA program is one line of a CI job. It needs no root.`,
 			}
 			defer client.Close()
 			node, program := args[0], programOf(args)
-			ignored := make(chan os.Signal, 1) // signals are for the program, which would inherit Ignore
+			ignored := make(chan os.Signal, 1) // these signals reach the program, too, which would inherit signal.Ignore
 			signal.Notify(ignored, os.Interrupt, syscall.SIGQUIT)
 			defer signal.Stop(ignored)
 			// a signal to this process is meant for the program, which would otherwise keep running
@@ -90,7 +90,7 @@ func upFor(c *cobra.Command, name, subject string, flags ...string) (end func(er
 	}
 	fabric := exec.Command(path, slices.Concat([]string{"up", "--name", name}, flags, []string{"--", subject})...)
 	fabric.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the terminal's signals are for the program
-	open, err := fabric.StdinPipe()                          // its end is the fabric's end
+	open, err := fabric.StdinPipe()                          // the fabric ends when its standard input does
 	if err != nil {
 		return nil, &exitError{exitEnvironment, err}
 	}
@@ -152,18 +152,18 @@ func programArguments(c *cobra.Command, args []string) error {
 // the signal's number.
 func programError(name string, err error) error {
 	var (
-		ended *exec.ExitError
-		afar  *attached.ProgramEnded
+		local  *exec.ExitError
+		remote *attached.ProgramEnded
 	)
 	if errors.Is(err, wallclock.ErrEnded) {
 		return &exitError{exitVerdict, fmt.Errorf("%s: %w", name, err)}
 	}
 	var status syscall.WaitStatus
 	switch {
-	case errors.As(err, &afar):
-		status = afar.Status
-	case errors.As(err, &ended):
-		status, _ = ended.Sys().(syscall.WaitStatus)
+	case errors.As(err, &remote):
+		status = remote.Status
+	case errors.As(err, &local):
+		status, _ = local.Sys().(syscall.WaitStatus)
 	default:
 		return clientError(err, exitBadInput)
 	}

@@ -36,9 +36,9 @@ import (
 const (
 	gradeTime   = 10 * time.Minute
 	gradeMemory = 2 << 30
-	// waiting limits the wall-clock time of a submission, in multiples of the processor time: a process that does not
-	// run, because others do or because it is blocked, ends too.
-	waiting = 20
+	// mostWaiting limits the wall-clock time of a submission, in multiples of the processor time, so that a process
+	// that is blocked or gets no processor ends too.
+	mostWaiting = 20
 	// exitTime is the exit code of a submission's process whose processor time is spent.
 	exitTime = 75
 	// mostGrade limits the length of a grade, in bytes.
@@ -61,9 +61,9 @@ func newLabGradeCommand() *cobra.Command {
 		Short: "Grade a class: gradebook, feedback, a page of the class",
 		Long: `Grade SUBMISSIONS: a folder or archive per student, or an export of Moodle,
 Canvas or Gradescope, as a folder or a zip archive. Each submission is checked
-in its own process, with limits on steps, events, memory and time. Parameters
-are drawn by the student's name. --teacher adds the hidden checks of a teacher's
-material, --hidden those of one folder. grade writes
+in its own process, with limits on steps, events, memory and time. A student's
+name determines the parameters. --teacher adds the hidden checks of a teacher's
+material, --hidden those of one folder. grade writes, with --out DIR:
 
   DIR/gradebook.csv    points per student and check
   DIR/class.html       the class side by side, or the leaderboard of a contest
@@ -239,7 +239,7 @@ func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error
 	if runtime.GOOS == "linux" {
 		self = "/proc/self/exe" // this program, even if its file has been replaced
 	}
-	wait := max(f.timeout*waiting, time.Minute)
+	wait := max(f.timeout*mostWaiting, time.Minute)
 	within, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	p := exec.CommandContext(within, self, "lab", "grade-one")
@@ -305,7 +305,7 @@ func newLabGradeOneCommand() *cobra.Command {
 var startTime = time.Now()
 
 // processorTime returns the processor time that this process has used, or the time since its start on systems that do
-// not say.
+// not report it.
 func processorTime() time.Duration { return cmp.Or(workers.Used(), time.Since(startTime)) }
 
 func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -316,7 +316,7 @@ func gradeOne(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := jobs.Decode(&job); err != nil {
 		return badInput(fmt.Errorf("read the job: %w", err))
 	}
-	go func() { // until the process ends
+	go func() { // the input ends with the grader, and then this process ends
 		_, _ = io.Copy(io.Discard, in)
 		shutdown.Begin()
 	}()

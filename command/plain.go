@@ -13,7 +13,7 @@ import (
 )
 
 // plain returns text with control characters escaped as in JSON, such as \u001b, because names and descriptions may
-// come from files of others. rest is an incomplete character at the end of text.
+// come from other people's files. rest is an incomplete character at the end of text.
 func plain(text []byte) (shown, rest []byte) {
 	shown = make([]byte, 0, len(text))
 	for len(text) > 0 {
@@ -33,12 +33,12 @@ func plain(text []byte) (shown, rest []byte) {
 	return shown, nil
 }
 
-// rawOutput writes unchanged bytes to an output: a program's, or a capture's.
+// rawOutput writes bytes to an output without escaping them: those of a program or a capture.
 type rawOutput struct{ *output }
 
 func (r rawOutput) Write(p []byte) (int, error) { return r.send(p) }
 
-// raw returns the command's output for unchanged bytes.
+// raw returns w without the escaping of an output.
 func raw(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return rawOutput{o}

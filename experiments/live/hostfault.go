@@ -15,12 +15,14 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// HostWords lists the states of a host in Fault.
+// HostWords lists the words for the states of a host, for completion.
 var HostWords = []string{"receive=", "buffer=", "xoff=", "xon=", "pfc-storm", "normal"}
 
-// hostFault parses HOST STATE..., for a host's NICs, or the one that the name says (h0.2): receive=1Gbps (with buffer=,
-// xoff=, xon=) makes it a slow receiver, receive=normal a healthy one; pfc-storm on (with priorities such as 3,4 and
-// interval=50us) injects a PFC storm into its switch, pfc-storm off ends that; normal undoes both.
+// hostFault parses HOST STATE... HOST names a host, for all its NICs, or one NIC (h0.2). The states are:
+//
+//   - receive=1Gbps [buffer=SIZE] [xoff=SIZE] [xon=SIZE]: a slow receiver; receive=normal ends it.
+//   - pfc-storm on [3,4] [interval=50us]: a PFC storm of these priorities into the switch; pfc-storm off ends it.
+//   - normal: ends both.
 func (f *Fabric) hostFault(words []string) (*fault, error) {
 	if len(words) < 2 {
 		return nil, ErrFaultUsage

@@ -39,7 +39,7 @@ func Differences(old, own *rundir.Manifest) (lines []string) {
 	}
 	lines = append(lines, differingParts(old, own)...)
 	if len(lines) == 0 {
-		lines = append(lines, "the paths of flows")
+		lines = append(lines, "the paths of flows differ")
 	}
 	if more := len(lines) - mostDifferences; more > 0 {
 		lines = append(lines[:mostDifferences], fmt.Sprintf("and %d more settings", more))

@@ -22,8 +22,8 @@ import (
 // defaultController runs if neither the scenario nor the user names a controller.
 const defaultController = "dcqcn"
 
-// constants reads the scenario's constants for controllers, under the registry's spelling. It runs after the flows,
-// because a constant may depend on the round-trip time of the path, here the first flow's.
+// constants reads the scenario's constants for controllers, by the names of the catalogue. It runs after the flows,
+// because the check of a constant may need the round-trip time of a path, that of the first flow.
 func (d *decoder) constants(v *yamlspec.Value) {
 	d.s.ControllerSettings = map[string]map[string]string{}
 	var checks []func()
@@ -151,7 +151,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	d.s.Controllers = append(d.s.Controllers, variant.Name)
 }
 
-// locateConstants reports errors of resolved constants, each at the constant as the user spelled it.
+// locateConstants reports the errors of constants, each at the user's key or value of the constant.
 func (d *decoder) locateConstants(m *yamlspec.Mapping, at *yamlspec.Value, err error) {
 	for _, err := range unjoin(err) {
 		place := at
@@ -272,7 +272,8 @@ func controllerValues(list, constants, flows, workloads *yamlspec.Value) (places
 	return places
 }
 
-// controllerFileNames returns the controller files that a scenario and its user name.
+// controllerFileNames returns the controllers' names of the files that a scenario and its user name, each also without
+// the suffix +win.
 func controllerFileNames(root *yamlspec.Value, given []string) (names []string) {
 	part := func(key string) *yamlspec.Value {
 		if root.Has(key) {
@@ -292,8 +293,8 @@ func controllerFileNames(root *yamlspec.Value, given []string) (names []string) 
 	return names
 }
 
-// withCNPInterval returns host settings with the CNP interval of a congestion control under the given constants, if
-// the interval is auto.
+// withCNPInterval returns host settings in which a CNP interval of auto is replaced by the one that a congestion
+// control needs under the given constants.
 func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]string) hostagent.Settings {
 	switch {
 	case s.CNPInterval != settings.CNPAuto:
@@ -305,6 +306,7 @@ func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]s
 	return s
 }
 
+// hostSettings reads host settings. A CNP interval of auto remains: it depends on the congestion control.
 func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
 	s := settings.DecodeHost(v)
 	own := withCNPInterval(s, nil, nil)
@@ -312,7 +314,7 @@ func (d *decoder) hostSettings(v *yamlspec.Value) hostagent.Settings {
 	return s
 }
 
-// switchSettings reads switch settings, where data has these priorities.
+// switchSettings reads switch settings. data is the set of the priorities of data.
 func (d *decoder) switchSettings(v *yamlspec.Value, data uint8) (switchagent.Settings, topologies.Balancing) {
 	s, b := settings.DecodeSwitch(v, data)
 	d.locate(v, settings.CheckSwitch(&s, &b))

@@ -39,8 +39,8 @@ func (f *Fault) positionKeys() keys.Table {
 		keys.Names("host").Present("this or `link`").Means(
 			"hosts, `H0..H3`: all of their ports; or one interface of a host of several ports, `h0.2`"),
 		keys.Flag("one_way", &f.OneWay).Means(
-			"beside `loss`, `corrupt`, `ber`, `delay` and `rate` of a link: `true`: only frames that leave the " +
-				"port named"),
+			"`true` limits `loss`, `corrupt`, `ber`, `delay` or `rate` of a link to frames that leave the " +
+				"named port"),
 	}
 }
 
@@ -119,7 +119,7 @@ func (d *decoder) faultyNICs(name yamlspec.Name) []topologies.PortID {
 	return ports
 }
 
-// faultKind reads the kind of a fault, the only key of a kind that it may have.
+// faultKind reads the kind of a fault, the settings that go with it, and reports keys of other kinds.
 func (d *decoder) faultKind(v *yamlspec.Value, m *yamlspec.Mapping, f *Fault, ofLink bool) {
 	var kinds []string
 	for i := range settings.Faults {

@@ -26,8 +26,8 @@ func Is(data []byte) bool {
 	return root.Has("sweep") || slices.ContainsFunc(ownKeys, root.Has)
 }
 
-// Parse reads a sweep's file. The error holds every mistake with its position; Points reports those that show only in
-// a point's scenario.
+// Parse reads a sweep's file. The error holds every mistake with its position. Points reports the mistakes that show
+// only in a point's scenario.
 func Parse(filename string, data []byte) (*Sweep, error) {
 	report := new(yamlspec.Report)
 	root := report.Parse(filename, data)
@@ -76,7 +76,7 @@ func (s *Sweep) keys() keys.Table {
 		}).Usually("the scenario's").Means("seeds and ranges of seeds"),
 		keys.Other("sweep.metrics", "names", func() keys.Schema {
 			return keys.ListOf(keys.AnyOf(keys.Schema{"enum": measure.MetricNames()}, keys.Schema{"pattern": "^[a-z0-9_]+:.+$"}))
-		}).Means("what tables and charts show; with `:TAG`, of the flows with this tag"),
+		}).Means("metrics in tables and charts; `METRIC:TAG` covers only flows with the tag"),
 	}
 }
 

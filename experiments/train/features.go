@@ -88,9 +88,9 @@ func (u *FeaturesUnder) below(k float64) float64 {
 // featureEnds lists the ends of the strata, and those that the thesis mentions.
 var featureEnds = []float64{0.02, 0.04, 0.08, 0.15, 1, 2}
 
-// Write writes how many samples are below some |K|.
+// Write writes a table of the fractions of samples with |K| below each of featureEnds.
 func (r *FeaturesResult) Write(w io.Writer) error {
-	fmt.Fprint(w, "Part of the samples whose |K| is below (thesis: figure 8)\n\n")
+	fmt.Fprint(w, "Fraction of the samples with |K| below (thesis: figure 8)\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, part := range r.parts() {
 		fmt.Fprintf(t, "%s\tsamples\t", part.name)
@@ -124,20 +124,20 @@ func (r *FeaturesResult) parts() []featuresPart {
 	return []featuresPart{{"random incasts", r.Under}, {"the thesis' incast", r.Incast}}
 }
 
-// drawnFeatures limits the number of points of a line.
+// drawnFeatures sets the number of intervals of a line.
 const drawnFeatures = 400
 
 // Drawings returns drawings of the distributions up to |K| of 2.
 func (r *FeaturesResult) Drawings() ([]Drawing, error) {
 	lines := &report.Lines{Title: "How far RTTs are from the smoothed RTT"}
 	for _, part := range r.parts() {
-		chart := report.LineChart{Name: part.name + ": part of the samples up to |K|", XTitle: "|K|", Unit: report.Percent}
+		chart := report.LineChart{Name: part.name + ": samples up to |K|", XTitle: "|K|", Unit: report.Percent}
 		for i := range part.under {
 			u := &part.under[i]
 			l := report.NumberLine{Label: u.Controller}
 			for k := range drawnFeatures + 1 {
 				x := 2 * float64(k) / drawnFeatures
-				l.X, l.Y = append(l.X, x), append(l.Y, 100*u.below(math.Nextafter(x, 3)))
+				l.X, l.Y = append(l.X, x), append(l.Y, 100*u.below(math.Nextafter(x, 3))) // up to x
 			}
 			chart.Lines = append(chart.Lines, l)
 		}

@@ -20,7 +20,7 @@ type rows struct {
 type database struct {
 	tables map[string]*rows
 	main   string                         // the file with PORT, or the first
-	byPort map[string]map[string][]string // keys of a table by port, in order; made when they are first needed
+	byPort map[string]map[string][]string // keys of a table by port, in order; filled at first use
 }
 
 // fieldText returns a field's value as text; lists become words separated by commas.
@@ -40,7 +40,7 @@ func fieldText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// merge adds a file's tables. Rows of later files replace fields.
+// merge adds a file's tables. A field of a later file replaces that of an earlier one.
 func (d *database) merge(f *File) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(f.Data, &all); err != nil {
@@ -101,8 +101,8 @@ func (d *database) keys(table string) []string {
 	return nil
 }
 
-// of returns the keys of a table's rows for a port: PORT|NUMBERS or, on a chassis, SWITCH|ASIC|PORT|NUMBERS.
-func (d *database) of(table, port string) []string {
+// keysOf returns the keys of a table's rows for a port: PORT|NUMBERS or, on a chassis, SWITCH|ASIC|PORT|NUMBERS.
+func (d *database) keysOf(table, port string) []string {
 	if d.byPort == nil {
 		d.byPort = map[string]map[string][]string{}
 	}
@@ -121,8 +121,8 @@ func (d *database) of(table, port string) []string {
 // numbersOf returns the part of a key behind the port.
 func numbersOf(key string) string { return key[strings.LastIndex(key, "|")+1:] }
 
-// ports returns the names of ports: the rows of PORT, or without it, as in rendered parts, the ports in PORT_QOS_MAP
-// and BUFFER_PG.
+// ports returns the names of ports. They are the rows of PORT. If no file has it, as with parts of a configuration,
+// they are the ports in PORT_QOS_MAP and BUFFER_PG.
 func (d *database) ports() []string {
 	if all := d.keys("PORT"); len(all) > 0 {
 		return all

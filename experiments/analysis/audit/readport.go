@@ -121,7 +121,7 @@ func (s *Switch) readMaps(d *database, p *Port) error {
 
 // readGroups reads the profiles of a port's priority groups.
 func (s *Switch) readGroups(d *database, p *Port) error {
-	for _, key := range d.of("BUFFER_PG", p.Name) {
+	for _, key := range d.keysOf("BUFFER_PG", p.Name) {
 		at := d.place("BUFFER_PG", key, "")
 		all, err := sonic.Span(at.String(), numbersOf(key))
 		if err != nil {
@@ -168,7 +168,7 @@ func (s *Switch) readGroups(d *database, p *Port) error {
 
 // readQueues reads WRED and schedulers of a port's queues.
 func (s *Switch) readQueues(d *database, p *Port) error {
-	for _, key := range d.of("QUEUE", p.Name) {
+	for _, key := range d.keysOf("QUEUE", p.Name) {
 		at := d.place("QUEUE", key, "")
 		all, err := sonic.Span(at.String(), numbersOf(key))
 		if err != nil {

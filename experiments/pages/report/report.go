@@ -19,7 +19,7 @@ type Report struct {
 	Seed    uint64
 	// Seeds lists the seeds if there are several. Each number is then a mean over them. The plots over time show Seed.
 	Seeds []uint64
-	// Compares is true if the runs are of several commands, each compared with the first.
+	// Compares is true if the runs were made by several commands. The page then compares each with the first.
 	Compares bool
 	// Findings lists results of a comparison that concern whole runs, one per line.
 	Findings []string
@@ -27,7 +27,7 @@ type Report struct {
 	Problems []string
 	// Plane names the plane of the pipelines: "kernel" or "wasm".
 	Plane string
-	// Command repeats the runs.
+	// Command is the command line that repeats the runs.
 	Command string
 	// Earlier names the folder, beside the report's, of the scenario's earlier results, and EarlierCommand the command
 	// that compares both; empty if there are none.
@@ -75,12 +75,13 @@ type Run struct {
 	Verdict     Verdict
 	Fingerprint string
 	Summary     Summary
-	// Slowdowns holds the flows' slowdowns by tag, for the cumulative distributions. For repeats it covers all that
-	// count (counted).
+	// Slowdowns holds the flows' slowdowns by tag, for the cumulative distributions. With repeats, it has those of all
+	// runs that counted returns.
 	Slowdowns []Distribution
 	// Partial is true if the run was cut short: its numbers cover only a part of the scenario.
 	Partial bool
-	// Faults is true if the scenario has faults, which the limits of jobs and collectives ignore.
+	// Faults is true if the scenario has faults. The limits of jobs and collectives are those of the fabric without
+	// faults.
 	Faults bool
 	Seed   uint64
 	// Repeats holds the run under each seed, including this one, if there are several.
@@ -191,7 +192,7 @@ func (r *Report) check() error {
 	}
 	for _, row := range r.Headline {
 		if len(row.Cells) != len(r.Runs) {
-			return fmt.Errorf("report %s: headline: %s has %d cells of %d runs", r.Scenario, row.Label, len(row.Cells),
+			return fmt.Errorf("report %s: headline: %s has %d cells for %d runs", r.Scenario, row.Label, len(row.Cells),
 				len(r.Runs))
 		}
 	}

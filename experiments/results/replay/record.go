@@ -12,12 +12,12 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// mostFlows limits the number of flows up to which a record has their paths and their values over time. With more flows
-// it has neither.
+// mostFlows limits the flows of a record. A record of a run with more flows has neither their paths nor their values
+// over time.
 const mostFlows = 200_000
 
 // Record holds values over time of all ports, hosts and flows, in addition to a run's CSV files. It receives them at
-// samples, between two events, so that frames cost nothing extra.
+// each sample, between two events, so recording adds no work per frame.
 type Record struct {
 	plan  *topologies.Plan
 	head  recordHeader
@@ -40,13 +40,13 @@ type recordHeader struct {
 
 // Port holds a port's values at a sample; counts are of the run so far.
 type Port struct {
-	Queue, Ingress uint64 // bytes of the data's priority in its egress queue, and in the switch, received by the port
+	Queue, Ingress uint64 // bytes of data's priority: in the egress queue, and received here and still in the switch
 	Paused         bool
 	Sent           int64  // bytes of the data's priority
 	Marks, CNMs    uint64 // packets marked and CNMs sent by the port
 }
 
-// NewRecord begins the record of a run of so many flows. A way is known as the flow is added: see Path.
+// NewRecord returns an empty record for a run with this number of flows. Path adds the path of each.
 func NewRecord(plan *topologies.Plan, priority uint8, flows int) *Record {
 	r := &Record{plan: plan, head: recordHeader{Priority: priority}}
 	for i := range plan.Ports {
@@ -149,7 +149,7 @@ const (
 	columnMarks   = "marks"
 	columnCNMs    = "cnms"
 	columnCNPs    = "cnps"  // by host
-	columnPaths   = "paths" // by flow, as the columns below: ports, numbered as in a Header
+	columnPaths   = "paths" // by flow, as are the columns below: twice the link, plus 1 for its end B
 	columnFirst   = "first" // one row
 	columnRate    = "rate"
 	columnGoodput = "goodput"
@@ -187,7 +187,7 @@ func readRecord(path string) (*recorded, error) {
 			bytes += max(0, r.Columns[i].Bytes)
 		}
 		if bytes != len(r.data) {
-			err = errors.New("damaged: its columns are not as long as it is")
+			err = errors.New("damaged: the lengths of its columns do not add up to its size")
 		}
 	}
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 type Why struct {
 	Words   []string `json:"words"`   // of nodes and of roots
 	Ports   []int    `json:"ports"`   // port of each word; -1: none
-	Slowest int      `json:"slowest"` // number of flows with parts, those with the largest slowdown; 0: all flows
+	Slowest int      `json:"slowest"` // only so many flows, the slowest by slowdown, have parts; 0: all flows have
 }
 
 // mostShown limits the flows whose causes a replay has. A flow has about thirty parts of five bytes.
 const mostShown = 20_000
 
-// why takes over where flows' time went, if the run has recorded it.
+// why copies the causes of flows' times into the replay, if the run recorded them.
 func (r *reading) why() error {
 	w := &Why{}
 	wanted := r.slowest(w)
@@ -39,7 +39,7 @@ func (r *reading) why() error {
 		}
 	})
 	var none *why.NoRecordError
-	if errors.As(err, &none) || errors.Is(err, fs.ErrNotExist) { // of the latter, tables have told
+	if errors.As(err, &none) || errors.Is(err, fs.ErrNotExist) { // reading the tables has reported missing files
 		return nil
 	}
 	if err != nil {

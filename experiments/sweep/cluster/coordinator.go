@@ -35,7 +35,7 @@ type Coordinator struct {
 	conn    *nats.Conn
 	n       names
 	audits  sync.WaitGroup
-	making  chan struct{} // points that this machine is making
+	making  chan struct{} // holds an element for each point that this machine is making
 	started time.Time
 	failure chan error   // an error of this machine, such as a full disk, that ends the sweep
 	serving sync.RWMutex // read-locked by each answer
@@ -90,8 +90,8 @@ func pointsOf(r *sweep.Runner) []*point {
 	return all
 }
 
-// replace replaces the point's result. The times at which workers received it remain. It does not write what is
-// constant, which others read without a lock.
+// replace replaces the point's result. It keeps the time at which a worker first received the point, and does not write
+// the constant fields, which others read without a lock.
 func (p *point) replace(by point) {
 	p.By, p.Sums, p.Wall, p.Audited = by.By, by.Sums, by.Wall, by.Audited
 	p.Failures, p.Error, p.made, p.kept = by.Failures, by.Error, by.made, by.kept
@@ -107,7 +107,7 @@ func (c *Coordinator) point(k int) *point {
 // own identifies the coordinator among workers.
 const own = "coordinator"
 
-// mostFailures limits the failures of a point, on any workers, after which no worker gets it any more.
+// mostFailures limits the failures of a point, on all workers together. Then no worker gets it again.
 const mostFailures = 3
 
 // ownJobs limits the points (canaries, audits and disputes) that the coordinator makes at once.
@@ -119,8 +119,8 @@ const (
 	tellEvery   = 10 * time.Second       // interval for printing the progress
 )
 
-// Run makes the missing points, and returns all outcomes when they are made or ctx is cancelled. A later coordinator
-// of the folder continues.
+// Run makes the missing points, and returns all outcomes when they are made or ctx is cancelled. After a cancellation,
+// a later coordinator of the same folder continues.
 func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome, error) {
 	if err := c.begin(ctx, conn); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *Coordinator) Run(ctx context.Context, conn *nats.Conn) ([]sweep.Outcome
 	return c.finish(ctx)
 }
 
-// begin reads the state of an earlier coordinator.
+// begin prepares the coordinator, and reads the state of an earlier one.
 func (c *Coordinator) begin(ctx context.Context, conn *nats.Conn) error {
 	c.conn, c.n, c.started, c.failure = conn, names(c.ID), time.Now(), make(chan error, 1)
 	c.making = make(chan struct{}, ownJobs)
@@ -224,6 +224,9 @@ func (c *Coordinator) checkTasks() error {
 	return nil
 }
 
+// answerRest bounds the bytes of an answer besides its task.
+const answerRest = 1024
+
 // task returns a point in the form that is sent to workers.
 func (c *Coordinator) task(k int) ([]byte, error) {
 	p := c.point(k)
@@ -236,7 +239,7 @@ func (c *Coordinator) task(k int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size, most := int64(base64.StdEncoding.EncodedLen(len(data)))+1024, c.conn.MaxPayload(); size > most {
+	if size, most := int64(base64.StdEncoding.EncodedLen(len(data)))+answerRest, c.conn.MaxPayload(); size > most {
 		return nil, fmt.Errorf("%s: its files take %d bytes, compressed, but the server accepts only %d: use --shard",
 			p.name, size, most)
 	}
@@ -318,8 +321,8 @@ func sumsOf(directory string) (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
-// chosen reports whether to audit a point. It looks random without the sweep's secrets, and is the same after a
-// restart.
+// chosen reports whether to audit a point. The choice cannot be predicted without the sweep's secrets, and is the same
+// after a restart.
 func (c *Coordinator) chosen(k int) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "audit %s %s %d", c.ID, c.auditSeed(), k))
 	return float64(binary.BigEndian.Uint64(sum[:8])) < c.Audit*math.MaxUint64

@@ -6,14 +6,16 @@
 // coordinator continues from its folder and state.
 //
 // The coordinator trusts results only as far as it has compared them. Versions and builds must be equal. A worker that
-// joins makes canaries, points under a new seed. If a point is made twice, or chosen for an audit, both results must
-// have the same files, byte for byte. If they differ, the coordinator makes the point itself. It then excludes each
-// worker whose result differs, and has all points of that worker made again.
+// joins first makes canaries: points under a new seed, whose results the coordinator compares with its own. If a point
+// is made twice, or chosen for an audit, both results must have the same files, byte for byte. If they differ, the
+// coordinator makes the point itself. It then excludes each worker whose result differs, and has all points of that
+// worker made again.
 //
 // A search does not know its points beforehand: Coordinator.Open and Coordinator.Make give them to workers one by one.
 //
-//   - Only workers send requests, and the coordinator only answers. Each worker signs its requests with its own key.
-//     The coordinator signs each answer, which is bound to the request and sent to the worker's own inbox.
+//   - Only workers send requests. Each worker signs its requests with its own key. The coordinator signs each answer,
+//     which is bound to the request and sent to the worker's own inbox. Besides, it publishes empty messages that ask
+//     all workers to send a request at once.
 //   - The coordinator receives one result at a time; audits run concurrently. All change the state under one lock.
 //   - Results are streamed to and from files, so memory does not grow with their size.
 //   - Join contains a secret. It is written only to files that the user alone can read (Secrets), never to messages or
