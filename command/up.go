@@ -272,9 +272,8 @@ func describeUp(out io.Writer, f *live.Fabric) {
 		if f.PlaneName() == plane.Wasm {
 			what = ", its switches in this process,"
 		}
-		why = fmt.Sprintf("one frame on a link%s costs %v here, so a quarter of the hosts at line rate use "+
-			"three fifths of a "+
-			"processor", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
+		why = fmt.Sprintf("chosen so that a quarter of the hosts at line rate use 60 %% of a processor; "+
+			"a frame on a link%s costs %v here", what, vtime.WallText(f.PassCost.Round(10*time.Nanosecond)))
 	}
 	if f.Lockstep() {
 		fmt.Fprintln(out, "lock step: virtual time stands still while a program on a node runs")
