@@ -30,7 +30,7 @@ func newBoundCommand() *cobra.Command {
 	var f boundFlags
 	c := &cobra.Command{
 		Use:   "bound SCENARIO",
-		Short: "Compute what no congestion controller can beat (fluid model)",
+		Short: "Compute bounds that no congestion controller can beat (fluid)",
 		Long: `Compute flow completion times and slowdowns of a fluid model. Each flow takes
 the path that its packets would take, and the links' rates are shared anew
 whenever a flow starts or ends. No packets are sent. Two ways of sharing are
@@ -40,10 +40,10 @@ computed:
   shortest-first  the flow with the fewest bytes left goes first, a heuristic
                   that is close to the best mean
 
-bound also prints a mean FCT that no congestion controller can beat. It is
-proven (SRPT on single links). For collectives and jobs, whose flows depend on
-each other, it prints lower bounds of their times. Faults are ignored. A flow
-that shares no link takes the ideal time of flows.csv.
+bound also prints a lower bound of the mean FCT, which holds for every
+congestion controller (proof: SRPT on single links). For collectives and jobs,
+whose flows depend on each other, it prints lower bounds of their times. Faults
+are ignored. A flow that shares no link gets its ideal FCT, as in flows.csv.
 
 With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 		Example: `  pausenet bound dcon-websearch
@@ -73,7 +73,7 @@ With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 	setFlag(c, &f.sets)
 	flags.BoolVar(&f.quick, "quick", false, "use the quick form of a long scenario")
 	flags.StringVar(&f.out, "out", "", "write the flows' times below this `folder`")
-	flags.BoolVar(&f.force, "force", false, "overwrite times of other settings")
+	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
 	formatFlag(c, &f.format)
 	completeFolder(c, "out")
 	completeNothing(c, "seed")

@@ -42,20 +42,20 @@ func newCountersCommand() *cobra.Command {
 		Long: `Print the counters of all ports in the formats of operators' tools:
 
   pfc          the tables of SONiC's show pfc counters
-  ethtool      ethtool -S, with the names of NVIDIA's driver, RDMA's among them
+  ethtool      ethtool -S, with the names of NVIDIA's driver, RDMA included
   counters-db  SONiC's COUNTERS_DB, as sonic-db-dump prints it
 
-Without an argument, the counters are those of a live fabric. With a run's
-folder, counters repeats the run from its manifest and compares fingerprints,
-because its files have no counters. With a scenario, it runs the
-scenario without writing results. Counters start at 0 with the run or fabric.
+Without an argument, the counters are those of a live fabric. With a scenario,
+counters runs it without writing results. A run's folder contains no port
+counters, so counters repeats the run from its manifest, and checks that the
+fingerprint is the same. Counters start at 0 with the run or fabric.
 
 The default format is pfc for switches and ethtool for hosts. --dump writes a
 file for each node and format, which diagnose reads.
 
 --redis serves one switch's COUNTERS_DB over the redis protocol, in database 2
-as on a SONiC switch, until Ctrl-C. Tools that only read it can be tried
-against a fabric.`,
+as on a SONiC switch, until Ctrl-C. Use it to try tools that only read this
+database.`,
 		Example: `  pausenet counters pfc-storm --cc none
   pausenet counters results/incast/dcqcn --node h0 -o ethtool
   sudo pausenet counters --node leaf0 --redis 127.0.0.1:6379

@@ -33,8 +33,8 @@ func newExpectCommand() *cobra.Command {
 		Use:   "expect SCENARIO|TOPOLOGY --nccl FILE",
 		Short: "Compare nccl-tests with what the fabric should reach",
 		Long: `Compare the output of nccl-tests on a real cluster with what its fabric should
-reach. For each size, expect prints the limit, which no controller can beat,
-what pausenet reaches in a run, the measurement, and the gap.
+reach. For each size, expect prints the limit that no controller can beat, the
+result of a simulated run, the measurement, and the gap from run to measurement.
 
 If the gap is more than 5 %, expect runs the collective under single faults: a
 slower link, a longer or lossy cable, a slow NIC, a PFC storm, a wrong priority,
@@ -42,7 +42,7 @@ spraying off, ranks in another order. It prints the three that explain the
 measurement best, with their places.
 
 Sizes above --most are not run: their times are extrapolated, marked with ~.
-Bandwidths are in GB/s and defined as nccl-tests do (doc/PERFORMANCE.md).`,
+Bandwidths are in GB/s, defined as in nccl-tests (doc/PERFORMANCE.md).`,
 		Example: `  pausenet expect leafspine --nccl examples/expect/all_reduce.log
   all_reduce_perf -b 64K -e 64M -f 4 > all.log
   pausenet expect mine.yaml --nccl all.log --ranks h0..h7 --cc dcqcn
@@ -64,7 +64,7 @@ Bandwidths are in GB/s and defined as nccl-tests do (doc/PERFORMANCE.md).`,
 	flags.StringVar(&f.placement, "placement", "given", "`order` of the ranks: given, packed, across-racks, random")
 	flags.StringVar(&f.most, "most", "4MiB", "largest `size` to run")
 	flags.StringVar(&f.controller, "cc", "", "congestion controller or variant, by `name` (default: the scenario's first)")
-	flags.BoolVar(&f.only, "no-suspects", false, "only compare, and run no faults")
+	flags.BoolVar(&f.only, "no-suspects", false, "only compare: do not look for a fault")
 	completeController(c, controllerWords)
 	completeFlag(c, "collective", expect.Kinds()...)
 	completeFlag(c, "algorithm", append([]string{"auto"}, expect.Algorithms()...)...)

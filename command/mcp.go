@@ -130,8 +130,8 @@ func newMCPCommand() *cobra.Command {
 		Short: "Offer commands as tools to language models, by MCP",
 		Long: `Serve the Model Context Protocol on standard input and output, for clients
 that start their servers as programs. The client's language model gets tools
-(run, why, bound, compare, search, tune, validate, list, show, schema, docs),
-and as resources the documentation and the built-in scenarios.
+(run, why, bound, compare, search, tune, validate, list, show, schema, docs).
+The documentation and the built-in scenarios are resources.
 
 Each call runs in a process of its own, which ends with the call. Files that a
 model sends, and results, are written below --folder.`,

@@ -97,9 +97,9 @@ Exit codes:
   1  a run failed its checks or was interrupted, or a line of a shell failed
   2  wrong usage, or a mistake in a file
   3  the machine lacks something, such as root or disk space
-exec exits with its program's code; run --watch and compare with 130 after
-Ctrl-C and 143 after SIGTERM. compare exits with 1 if A is worse, and with 125
-if a build cannot make a run.`},
+exec exits with its program's code. run --watch and compare exit with 130 after
+Ctrl-C, and with 143 after SIGTERM. compare exits with 1 if A is worse, and with
+125 if a build cannot run the scenario.`},
 		// main prints errors without the usage text: most are not about flags.
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -39,10 +39,10 @@ func newServeCommand() *cobra.Command {
 	var socket string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the commands that standard input names, in one process",
-		Long: `Read requests from standard input, one JSON object a line, and write a reply
-to each, one line too. A request is a command with the working directory and
-the standard input that it gets; both may be left out:
+		Short: "Run commands read from standard input, in one process",
+		Long: `Read requests from standard input, one JSON object per line, and write one line
+of JSON as the reply to each. A request has a command and, optionally, its
+working directory and its standard input:
 
   {"id": 1, "command": ["run", "incast"], "directory": "/tmp", "stdin": ""}
 
@@ -52,9 +52,10 @@ The reply says what the command printed, and its exit code:
 
 Commands run one after the other, with the same results as in processes of
 their own. They save the time that a process takes to start, which matters to
-programs that run many short scenarios, such as optimizers. The end of standard
-input ends serve. SIGINT and SIGTERM end the running command, and serve after
-its reply. serve refuses live fabrics and commands that serve others.
+programs that run many short scenarios, such as optimizers. serve ends at the
+end of its input. After SIGINT or SIGTERM it ends the running command, replies,
+and ends. Commands for live fabrics, and those that are servers themselves, are
+not allowed.
 
 With --socket, serve listens on a Unix socket instead, which only your user may
 use. Several programs may be connected at once; their commands take turns. A

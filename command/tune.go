@@ -27,13 +27,13 @@ settings may vary, what to improve, and which limits hold, such as no drops
 
 Each candidate runs under the training seeds, and is compared with the file's
 own values in pairs of equal seeds. At the end, the best candidate is compared
-with them under other seeds, and in other scenarios if the file names some.
-Only this hold-out shows whether the tuning helps.
+with the file's values under other seeds, and in other scenarios if the file
+names some. Only this hold-out shows whether the tuning helps.
 
 tune prints the tuned values, how much each matters, the hold-out, and the
 trade-off against a second metric. It writes a scenario with the tuned
-values. The result depends only on the file. If tune is interrupted, the same
-command continues.
+values. The result depends only on the file. If tune is interrupted, run the
+same command to continue.
 
 With --serve or --nats, workers on other machines make the runs
 (docs/clusters.md). The result is the same.`,

@@ -41,7 +41,7 @@ func newWorkerCommand() *cobra.Command {
 	var f workerFlags
 	c := &cobra.Command{
 		Use:   "worker",
-		Short: "Make runs for a sweep, search or tuning on another machine",
+		Short: "Run simulations for a sweep, search or tune on another machine",
 		Long: `Take points of a sweep from "pausenet sweep --serve" (or --nats) on another
 machine, run them, and send back the results, until none are left. A worker
 may join and leave at any time: its unfinished points go to other workers. It
