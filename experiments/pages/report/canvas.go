@@ -171,7 +171,7 @@ func (l *laidOut) pdf() (data []byte, err error) {
 		err = os.Remove(probe)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("draw as PDF: make a temporary folder, in $TMPDIR: %w", err)
+		return nil, fmt.Errorf("draw as PDF: cannot create a temporary folder in $TMPDIR: %w", err)
 	}
 	defer func() {
 		if p := recover(); p != nil {

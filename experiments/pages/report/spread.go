@@ -220,7 +220,7 @@ func stepsTables(r *Report) []table {
 			own("exposed communication per rank, mean", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Exposed) }),
 			own("exposed communication / JCT", None, lower, func(j *Job) float64 { return j.ExposedShare }),
 			last,
-			own("later than the median rank by", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Late) }),
+			own("delay after the median rank", Nanoseconds, lower, func(j *Job) float64 { return float64(j.Late) }),
 		}})
 	}
 	if len(kinds) == 0 {
@@ -245,9 +245,9 @@ func stepsTables(r *Report) []table {
 				func(c *Collective) float64 { return orNothing(c.Algorithmic) }),
 			own("bus bandwidth", BitsPerSecond, neither,
 				func(c *Collective) float64 { return orNothing(c.Bus) }),
-			own("last rank enters after the first by, mean", Nanoseconds, neither,
+			own("delay of the last rank to enter, after the first, mean", Nanoseconds, neither,
 				func(c *Collective) float64 { return c.Skew }),
-			own("last rank leaves after the median by, mean", Nanoseconds, neither,
+			own("delay of the last rank to leave, after the median, mean", Nanoseconds, neither,
 				func(c *Collective) float64 { return c.Late }),
 		}})
 	}

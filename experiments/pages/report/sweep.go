@@ -80,9 +80,10 @@ func WriteSweep(w io.Writer, s *Sweep) error {
 	s.writeNumbers(d, tables)
 	if len(s.Compared) > 0 {
 		d.section("pairs", "Compared by pairs")
-		d.line(`<p class="hint">Each pair is two points that differ in nothing else. The intervals above are of means, which ` +
-			`include what varies between seeds on both sides: compare lines by these pairs. The intervals here are of the ` +
-			`median ratio, and p is by the exact sign test and Holm's correction for the metrics of a line.</p>`)
+		d.line(`<p class="hint">The two points of a pair have equal seeds and parameters, except for what the line ` +
+			`compares. Use these pairs to decide which is better: the intervals of means above also include the variation ` +
+			`between seeds. The intervals here are of the median ratio. p is by the exact sign test, corrected by Holm ` +
+			`for the metrics of a line.</p>`)
 		d.put(`<ul>`)
 		d.items(s.Compared)
 		d.line(`</ul></section>`)
@@ -119,8 +120,8 @@ func (s *Sweep) writeNumbers(d *document, tables []table) {
 			are = "is"
 		}
 		d.line(`<details class="fold"><summary>{} of the points {} the same run as another</summary>`, n, are)
-		d.line(`<p>Their configurations are equal: the parameter has no effect there, ` +
-			`as a constant of one controller has none under another.</p>`)
+		d.line(`<p>Their configurations are equal because a parameter has no effect, ` +
+			`such as a constant of one controller under another.</p>`)
 		d.put(`<ul>`)
 		d.items(s.Equal)
 		d.put(`</ul></details>`)

@@ -77,7 +77,7 @@ export class App {
 
 	fabric(run) {
 		const canvas = element("canvas", { tabIndex: 0, role: "img" });
-		canvas.setAttribute("aria-label", `The fabric under ${run.head.label}: ${run.head.fabric}. What happens is told below, at the moment.`);
+		canvas.setAttribute("aria-label", `The fabric under ${run.head.label}: ${run.head.fabric}. The text below describes this moment.`);
 		const { verdict, status } = run.head;
 		element("figure", {}, element("figcaption", {}, element("b", { textContent: run.head.label }),
 			this.runs.length > 1 ? element("span", { className: run === this.runs[0] ? "swatch" : "swatch dashed", title: "its lines in the plots" }) : null,

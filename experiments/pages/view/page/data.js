@@ -30,7 +30,7 @@ function posted() {
 
 async function fetched(address) {
 	const answer = await fetch(address);
-	if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}: the program that serves this page has ended, or is another`);
+	if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}: the program that serves this page has ended or was replaced`);
 	return answer.blob();
 }
 
@@ -53,7 +53,7 @@ export function lastAtMost(values, v, from = 0, to = values.length) {
 export class Run {
 	constructor(data) {
 		if (!data) return; // a live fabric's fills it by and by
-		if (new TextDecoder().decode(data.subarray(0, magic.length)) !== magic) throw new Error("this is no replay, or of another pausenet");
+		if (new TextDecoder().decode(data.subarray(0, magic.length)) !== magic) throw new Error("this is not a replay, or another version of pausenet wrote it");
 		const length = new DataView(data.buffer, data.byteOffset + magic.length).getUint32(0, true);
 		const begin = magic.length + 4;
 		this.head = JSON.parse(new TextDecoder().decode(data.subarray(begin, begin + length)));
