@@ -61,7 +61,7 @@ one NIC can stop by sending PAUSE without end.
 The certificate is an order of the buffers that every path follows.
 --certificate checks it, with code that shares nothing with the prover.
 
-If the check is interrupted, the same command continues with the cases that it
+If the check is interrupted, run the same command to continue with the cases it
 has examined.
 
 The exit code is 0 if the fabric is proved or its cycles are harmless, and 1
@@ -235,7 +235,7 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 	v.addStorms(proof)
 	v.conclude(proof)
 	if ctx.Err() != nil {
-		err = &exitError{exitVerdict, fmt.Errorf("interrupted: the same command continues with the %s in %s",
+		err = &exitError{exitVerdict, fmt.Errorf("interrupted: run the same command to continue with the %s in %s",
 			count(proof.Examined, "case"), checkpoint)}
 		err = errors.Join(writeCheckpoint(checkpoint, proof), err)
 	} else if err == nil {

@@ -161,7 +161,7 @@ func (f *exploreFlags) run(c *cobra.Command, name, identity string, do func(cont
 	case errors.As(err, &explained):
 		return explained
 	case errors.Is(err, context.Canceled):
-		return &exitError{exitVerdict, fmt.Errorf("interrupted: the same command continues with the runs in %s",
+		return &exitError{exitVerdict, fmt.Errorf("interrupted: run the same command to continue with the runs in %s",
 			filepath.Join(o.Folder, explore.JournalName))}
 	case errors.As(err, &environment):
 		return &exitError{exitEnvironment, err}

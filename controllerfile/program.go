@@ -158,7 +158,7 @@ func (a *Answer) SetRate(rate float64) error {
 	case rate <= 0:
 		return fmt.Errorf("the rate would be %g bps, but must be above 0 (keep a minimum, as with max(rate, 10 Mbps))", rate)
 	case rate > MostRate:
-		return fmt.Errorf("the rate would be %g bps, above %v, the fastest line (rates are in bits per second)", rate,
+		return fmt.Errorf("the rate would be %g bps, above the limit of %v (rates are in bits per second)", rate,
 			units.Rate(MostRate))
 	}
 	a.Rate = rate

@@ -47,7 +47,7 @@ func (e *ControlError) String() string {
 	}
 	text := fmt.Sprintf("a rate of %g bps", e.Rate)
 	if e.Rate > maxRate && !math.IsInf(e.Rate, 0) {
-		text += fmt.Sprintf(", above %v, the fastest line", units.Rate(maxRate))
+		text += fmt.Sprintf(", above the limit of %v", units.Rate(maxRate))
 	}
 	return text
 }

@@ -183,7 +183,7 @@ func mistakes() []mistake {
 		{"NaN", onAck("flow.rate = never - never"), "x.star:6:9: in on_ack: the rate would be NaN"},
 		{
 			"Gbps for bps, too much", onAck("flow.rate = 40 * Gbps * Gbps"),
-			"above 10Tbps, the fastest line (rates are in bits per second)",
+			"above the limit of 10Tbps (rates are in bits per second)",
 		},
 		{
 			"a division by 0", onAck("flow.n = 1 / flow.n"),

@@ -34,7 +34,7 @@ func (e *evaluation) note() {
 	}
 	if len(unvaried) > 0 {
 		r.Notes = append(r.Notes, "the seed changes none of the metrics in "+strings.Join(unvaried, ", ")+
-			": more seeds show nothing new there, other scenarios may")
+			": more seeds give the same results there (add other scenarios)")
 	}
 }
 

@@ -100,7 +100,7 @@ func TestControllers(t *testing.T) {
 			map[string]string{"control.star": plain, "control.wasm": module(t)},
 			Options{},
 			0,
-			"control.star and control.wasm both exist, but only one can be submitted",
+			"control.star and control.wasm exist, but only one can be submitted",
 		},
 		"half a module": {
 			map[string]string{"control.wasm": module(t)[:900]},

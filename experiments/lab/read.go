@@ -304,7 +304,7 @@ func (d *reader) runs(v *yamlspec.Value) {
 			file.Errorf("%q: a scenario must be a file of %s/ or of hand_in, such as fabric.yaml", r.Scenario, ownFolder)
 		}
 		if with := m.Get("with"); r.With != "" && (d.e.changed(r.With) == nil || d.e.changed(r.Scenario) != nil) {
-			with.Errorf("%q: with must name a scenario of hand_in, which supplies the values for another scenario", r.With)
+			with.Errorf("%q: with must name a scenario of hand_in, and scenario another file, which gets the former's values", r.With)
 		}
 		d.e.Runs = append(d.e.Runs, r)
 	})

@@ -99,7 +99,7 @@ func (d *reader) panel(v *yamlspec.Value, m *yamlspec.Mapping, c *Check) {
 	d.runName(m.Get("like"), c.Like)
 	c.Most, c.Zero = limit(m.Get("most"), measure.KindCount, true), limit(m.Get("zero"), measure.KindCount, true)
 	if c.Most == nil || c.Zero == nil {
-		v.Errorf("a curve like another needs most and zero in percent")
+		v.Errorf("like needs most and zero, both in percent")
 	}
 	others(m, "like", "panel", "most", "zero")
 }

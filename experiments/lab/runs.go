@@ -234,7 +234,7 @@ func (s *Submission) setup(r *Run, meter *controllerfile.Meter) (*scenario.Scena
 	if names := s.e.controller(cc); names != nil {
 		i := slices.IndexFunc(names, func(name string) bool { return s.programs[name] != nil })
 		if i < 0 {
-			return nil, "", fmt.Errorf("%s cannot be run", names[0])
+			return nil, "", fmt.Errorf("%s is missing or has mistakes", names[0])
 		}
 		cc = names[i]
 	}

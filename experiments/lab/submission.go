@@ -93,7 +93,7 @@ func (s *Submission) takeOne(names []string) error {
 	case 1:
 		return s.take(there[0], there[0])
 	}
-	return fmt.Errorf("%s both exist, but only one can be submitted: move the others away",
+	return fmt.Errorf("%s exist, but only one can be submitted: move the others away",
 		strings.Join(there, " and "))
 }
 
@@ -316,7 +316,7 @@ func (s *spent) took(steps uint64) {
 func (s *Submission) scenario(r *Run) (*scenario.Scenario, error) {
 	for _, file := range []string{r.Scenario, r.With} {
 		if s.e.changed(file) != nil && s.scenarios[file] == nil {
-			return nil, fmt.Errorf("%s cannot be run", file)
+			return nil, fmt.Errorf("%s is missing or has mistakes", file)
 		}
 	}
 	if read := s.scenarios[r.Scenario]; read != nil {

@@ -82,7 +82,7 @@ func TestBrokenController(t *testing.T) {
 		{
 			"absurd",
 			broken{from: 10 * us, rate: 1e300, back: never},
-			"a rate of 1e+300 bps, above 10Tbps, the fastest line",
+			"a rate of 1e+300 bps, above the limit of 10Tbps",
 		},
 		{"negative", broken{from: 10 * us, rate: -5e9, back: never}, "a rate of -5e+09 bps"},
 		{"NaN, for a while", broken{from: 10 * us, rate: math.NaN(), back: 100 * us, timer: true}, "a rate of NaN bps"},

@@ -258,7 +258,7 @@ func TestUnused(t *testing.T) {
 	testenv.WholeScenario(t)
 	const (
 		reacted = "the congestion control did not react: no flow changed its rate or window, because no packet was marked"
-		noPFC   = "PFC was not needed: no switch sent a PAUSE; no ingress port buffered more than "
+		noPFC   = "PFC was not needed: no switch sent a PAUSE; the largest ingress occupancy was "
 	)
 	for _, c := range []struct {
 		scenario, controller string

@@ -69,7 +69,7 @@ func (r *runner) judgeFlowControl(v *measure.Verdict, sum *measure.Summary) {
 		if sum.Credits != nil {
 			what = "no port ran out of credits"
 		}
-		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; no ingress port buffered more than %v", name, what,
+		r.unused(v, scenario.UnusedPFC, section, "%s was not needed: %s; the largest ingress occupancy was %v", name, what,
 			units.Bytes(sum.PeakIngress))
 	}
 	if w := &s.Switch.PFC.Watchdog; w.On() && sum.Credits == nil && r.recorder.events[engine.EventStorm] == 0 {

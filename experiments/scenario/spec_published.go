@@ -185,7 +185,7 @@ func (d *decoder) values(v *yamlspec.Value, r *measure.PublishedRow, columns []s
 		case r.RelativeTo == "" && (percent || err != nil):
 			item.Errorf("%q is not a number: write one such as 5.03, and set its unit with the row's unit", text)
 		case r.RelativeTo != "" && i < len(columns) && columns[i] == r.RelativeTo:
-			item.Errorf("the values are relative to %s, the run of this column: write ~", r.RelativeTo)
+			item.Errorf("this is the column of %s itself, which the values are relative to: write ~", r.RelativeTo)
 		}
 		r.Values = append(r.Values, measure.Printed(number))
 	}

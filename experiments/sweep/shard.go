@@ -96,7 +96,7 @@ func readShard(directory string) (*shardInfo, error) {
 	}
 	if in.Plan == nil || in.Plan.Sweep == nil || in.Plan.Hash() != in.Hash || len(in.Plan.Points) == 0 ||
 		in.Of < 1 || in.Of > mostPoints || in.Number < 1 || in.Number > in.Of {
-		return nil, &rundir.FileError{Path: path, Err: errors.New("the file has changed: make the shard again")}
+		return nil, &rundir.FileError{Path: path, Err: errors.New("the file has changed: run the shard again")}
 	}
 	varying := in.Plan.Sweep.Varying()
 	for i := range in.Plan.Points {

@@ -127,8 +127,8 @@ func TestBufferRemedy(t *testing.T) {
 		drain(l)
 		return l
 	}
-	const want = "its lossless priorities may hold 1.254256MB, XOFF and headroom of all ports, and the buffer is 500KB: " +
-		"switch.buffer must be 1.254256MB or more, or auto, or switch.pfc.xoff lower or auto"
+	const want = "XOFF and headroom of all its lossless ports add up to 1.254256MB, but the buffer is 500KB: " +
+		"set switch.buffer to 1.254256MB or more, or to auto, or lower switch.pfc.xoff (or set it to auto)"
 	broken := incast(500 * units.KB).Check()
 	if len(broken) == 0 || !strings.HasSuffix(broken[0].Detail, want) {
 		t.Errorf("%v\nwant %s", broken, want)

@@ -74,7 +74,7 @@ func newPrograms(t *threads) (*Programs, error) {
 	const size = int(unsafe.Sizeof(page{}))
 	fd, err := unix.MemfdCreate("pausenet-clock", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
-		return nil, fmt.Errorf("make memory for programs' clock: %w", err)
+		return nil, fmt.Errorf("share memory with the library of programs' clocks: %w", err)
 	}
 	var memory []byte
 	if err = unix.Ftruncate(fd, int64(size)); err == nil {
@@ -85,7 +85,7 @@ func newPrograms(t *threads) (*Programs, error) {
 	}
 	if err != nil {
 		_ = unix.Close(fd)
-		return nil, fmt.Errorf("make memory for programs' clock: %w", err)
+		return nil, fmt.Errorf("share memory with the library of programs' clocks: %w", err)
 	}
 	p := &Programs{threads: t, file: fd, page: (*page)(unsafe.Pointer(unsafe.SliceData(memory))), touched: true}
 	p.page.epoch = uint64(time.Now().UnixNano())

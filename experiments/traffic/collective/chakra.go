@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -399,7 +398,8 @@ func (r *chakraReader) expand(group string, ranks []int32, nodes []*chakraNode, 
 		return nil
 	}
 	if nodes[0].size > math.MaxInt64/int64Ranks {
-		return errors.New("a collective has too many bytes")
+		return fmt.Errorf("group %q: the collective of node %d has too many bytes: %d on each of %d ranks", group,
+			nodes[0].id, nodes[0].size, len(ranks))
 	}
 	spec := Spec{Kind: barrier, Algorithm: dissemination, Size: barrierBytes}
 	if kind != barrier {

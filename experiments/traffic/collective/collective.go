@@ -104,8 +104,8 @@ func (s *Spec) Check(ranks int) error {
 	case s.Root < 0 || s.Root >= ranks:
 		return fmt.Errorf("root %d is not a rank: choose one of the %d", s.Root, ranks)
 	case s.Size < int64(ranks)*int64(s.Parts(ranks)):
-		return fmt.Errorf("%d bytes are too few: each of %d ranks and %d chunks needs at least one", s.Size, ranks,
-			s.Parts(ranks))
+		return fmt.Errorf("%d bytes are too few for %d ranks and %d chunks: each rank needs at least one byte per "+
+			"chunk", s.Size, ranks, s.Parts(ranks))
 	}
 	return nil
 }

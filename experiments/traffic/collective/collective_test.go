@@ -282,7 +282,7 @@ func TestCheck(t *testing.T) {
 			8,
 			"8 ranks do not form several groups of 3: the number of ranks must be a multiple of group, at least twice, and group at least 2",
 		},
-		{Spec{AllReduce, Ring, 10, 3, 0, 0}, 8, "10 bytes are too few: each of 8 ranks and 3 chunks needs at least one"},
+		{Spec{AllReduce, Ring, 10, 3, 0, 0}, 8, "10 bytes are too few for 8 ranks and 3 chunks: each rank needs at least one byte per chunk"},
 		{Spec{AllReduce, Ring, 10, 1, 0, 0}, 1, "a collective needs at least two ranks, but this one has 1"},
 		{Spec{Broadcast, Ring, 10, 1, 0, 4}, 4, "root 4 is not a rank: choose one of the 4"},
 	} {

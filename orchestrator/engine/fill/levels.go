@@ -86,16 +86,15 @@ func (pfcLevels) lacksBuffer(s *switchagent.Settings, cables []switchagent.Cable
 	buffer, ports := s.Resolve(cables)
 	reach := s.Reach(cables, ports)
 	if s.PFC.Alpha > 0 && s.PFC.XOFF == 0 {
-		return fmt.Sprintf("the buffer is %v, and XOFF, %g of what is free of it, lets lossless priorities take all of it "+
-			"beside lossy ones: "+
-			"a larger switch.buffer, or a lower switch.pfc.alpha", buffer, s.PFC.Alpha)
+		return fmt.Sprintf("XOFF is %[2]g of the free part of the buffer, %[1]v, so lossless and lossy priorities together "+
+			"can fill it: use a larger switch.buffer or a lower switch.pfc.alpha", buffer, s.PFC.Alpha)
 	}
 	if reach <= buffer {
-		return fmt.Sprintf("the buffer, %v, holds the %v of XOFF and headroom of its ports, so lossy frames took it: "+
-			"a larger switch.buffer, or a lower switch.lossy_limit", buffer, reach)
+		return fmt.Sprintf("the buffer, %v, has room for the %v of XOFF and headroom of its ports, but lossy frames took "+
+			"it: use a larger switch.buffer or a lower switch.lossy_limit", buffer, reach)
 	}
-	return fmt.Sprintf("its lossless priorities may hold %v, XOFF and headroom of all ports, and the buffer is %v: "+
-		"switch.buffer must be %v or more, or auto, or switch.pfc.xoff lower or auto", reach, buffer, reach)
+	return fmt.Sprintf("XOFF and headroom of all its lossless ports add up to %v, but the buffer is %v: "+
+		"set switch.buffer to %v or more, or to auto, or lower switch.pfc.xoff (or set it to auto)", reach, buffer, reach)
 }
 
 // cbfcLevels derives the levels of credit-based flow control: the ports' own buffers.

@@ -148,7 +148,7 @@ func (p *passes) Header(f *frame.Frame) []byte {
 }
 
 func (p *passes) failed(in int, err error) error {
-	return fmt.Errorf("frame into %s: %w", p.plan.Ports[in].Name, err)
+	return fmt.Errorf("process a frame that enters %s: %w", p.plan.Ports[in].Name, err)
 }
 
 // processSlowly copies the headers, including telemetry or IPv6, and shows the frame to taps.
