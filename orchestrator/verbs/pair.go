@@ -470,7 +470,7 @@ func (p *pair) RemoteWrite(_, key uint32, address uint64, from []byte) error {
 	if err != nil {
 		return err
 	}
-	p.wrote()
+	defer p.wrote()
 	return p.connection.memory.write(at, from)
 }
 
@@ -499,7 +499,7 @@ func (p *pair) RemoteAtomic(_, key uint32, address uint64, op qp.WorkOp, compare
 		after = swap
 	}
 	binary.NativeEndian.PutUint64(b[:], after)
-	p.wrote()
+	defer p.wrote()
 	return before, p.connection.memory.write(at, b[:])
 }
 
