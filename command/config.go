@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -75,10 +76,7 @@ func (c *configuration) valuesOf(flag string, several bool) ([]string, error) {
 	case value.IsSequence() && !several:
 		return nil, fmt.Errorf("%s is a list, but --%s takes one value", c.origin(flag), flag)
 	case value.IsSequence():
-		var texts []string
-		for _, item := range value.Items() {
-			texts = append(texts, item.Raw())
-		}
+		texts := lists.Map(value.Items(), func(item *yamlspec.Value) string { return item.Raw() })
 		return texts, nil
 	case value.IsScalar():
 		text = value.Raw()

@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -124,10 +125,7 @@ func (f *countersFlags) run(c *cobra.Command, args []string) error {
 }
 
 func countedNodes(fabric *counters.Fabric) (names []string) {
-	for _, n := range fabric.Nodes {
-		names = append(names, n.Name)
-	}
-	return names
+	return lists.Map(fabric.Nodes, func(n *counters.Node) string { return n.Name })
 }
 
 // source returns the source of counters that the arguments name.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/experiments/results"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 type reportFlags struct {
@@ -149,9 +150,5 @@ func differing(all []report.Difference) (rows [][]string) {
 const mostDifferences = 20
 
 func orDashes(values []string) []string {
-	all := make([]string, len(values))
-	for i, v := range values {
-		all[i] = orDash(v)
-	}
-	return all
+	return lists.Map(values, orDash)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/why"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/suite"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -147,10 +148,7 @@ type finding struct {
 
 // text returns the finding's text. If texts differ in a figure, it has the range.
 func (f *finding) text() string {
-	var all [][]string
-	for _, text := range f.texts {
-		all = append(all, figures.FindAllString(text, -1))
-	}
+	all := lists.Map(f.texts, func(text string) []string { return figures.FindAllString(text, -1) })
 	at := -1
 	return figures.ReplaceAllStringFunc(f.texts[0], func(least string) string {
 		at++

@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/experiments/sweep/cluster"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
@@ -235,10 +236,7 @@ func (f *serveFlags) startServer(private, id string, secrets *cluster.Secrets) (
 		return nil, nil, fmt.Errorf("--serve %s: %w", f.serve, err)
 	}
 	port = strconv.Itoa(secrets.Port)
-	var addresses []string
-	for _, host := range reachable(host) {
-		addresses = append(addresses, net.JoinHostPort(host, port))
-	}
+	addresses := lists.Map(reachable(host), func(host string) string { return net.JoinHostPort(host, port) })
 	own := host
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		own = "127.0.0.1"

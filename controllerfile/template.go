@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 //go:embed templates
@@ -39,10 +41,7 @@ var allTemplates = []template{
 
 // Languages returns the languages that New knows, the default first.
 func Languages() (all []string) {
-	for _, t := range allTemplates {
-		all = append(all, t.language)
-	}
-	return all
+	return lists.Map(allTemplates, func(t template) string { return t.language })
 }
 
 // New writes a template of a congestion control's file, and returns the next steps. name may have a folder and the

@@ -3,6 +3,7 @@ package topologies
 import (
 	"net/netip"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -194,30 +195,15 @@ func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].P
 // PortBetween returns the ports of a that are linked to b, in ascending order: none, one, or several for parallel
 // links.
 func (p *Plan) PortBetween(a, b NodeID) []PortID {
-	var ports []PortID
-	for _, id := range p.Nodes[a].Ports {
-		if p.Ports[p.Ports[id].Peer].Node == b {
-			ports = append(ports, id)
-		}
-	}
-	return ports
+	return lists.Filter(p.Nodes[a].Ports, func(id PortID) bool { return p.Ports[p.Ports[id].Peer].Node == b })
 }
 
 // Names returns the nodes' names, in the order of Nodes.
 func (p *Plan) Names() []string {
-	names := make([]string, len(p.Nodes))
-	for i := range p.Nodes {
-		names[i] = p.Nodes[i].Name
-	}
-	return names
+	return lists.Map(p.Nodes, func(n Node) string { return n.Name })
 }
 
 // NodeByName returns the node of a name, or nil.
 func (p *Plan) NodeByName(name string) *Node {
-	for i := range p.Nodes {
-		if p.Nodes[i].Name == name {
-			return &p.Nodes[i]
-		}
-	}
-	return nil
+	return lists.Find(p.Nodes, func(n *Node) bool { return n.Name == name })
 }

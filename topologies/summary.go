@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -45,10 +46,7 @@ func (p *Plan) LinkClasses() (classes []LinkClass, of []int) {
 // Summary returns the plan in one line: "18 hosts, 5 switches, 24 links of 40Gbps, 5us".
 func (p *Plan) Summary() string {
 	classes, _ := p.LinkClasses()
-	parts := make([]string, len(classes))
-	for i, c := range classes {
-		parts[i] = fmt.Sprintf("%d of %v", c.Count, c)
-	}
+	parts := lists.Map(classes, func(c LinkClass) string { return fmt.Sprintf("%d of %v", c.Count, c) })
 	links := fmt.Sprintf("%s: %s", Plural(len(p.Links), "link"), strings.Join(parts, "; "))
 	if len(classes) == 1 {
 		links = fmt.Sprintf("%s of %v", Plural(len(p.Links), "link"), classes[0])

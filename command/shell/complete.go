@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/live"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -56,17 +57,11 @@ func (s *Shell) candidates(words []string, prefix string) []string {
 }
 
 func (s *Shell) names(ids []topologies.NodeID) (names []string) {
-	for _, id := range ids {
-		names = append(names, s.Fabric.Plan.Nodes[id].Name)
-	}
-	return names
+	return lists.Map(ids, func(id topologies.NodeID) string { return s.Fabric.Plan.Nodes[id].Name })
 }
 
 func completeVerbs(*Shell, []string) (names []string) {
-	for i := range verbs {
-		names = append(names, verbs[i].name)
-	}
-	return names
+	return lists.Map(verbs, func(v verb) string { return v.name })
 }
 
 // completeLine returns nothing: candidates completes the rest of a line after time and noecho.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -52,10 +53,7 @@ func (s *Shell) ping(names []string) error {
 }
 
 func (s *Shell) hosts(ids []topologies.NodeID) (hosts []*topologies.Node) {
-	for _, id := range ids {
-		hosts = append(hosts, &s.Fabric.Plan.Nodes[id])
-	}
-	return hosts
+	return lists.Map(ids, func(id topologies.NodeID) *topologies.Node { return &s.Fabric.Plan.Nodes[id] })
 }
 
 // pingAmong makes each host in turn ping all others at once. full prints each round-trip time.
@@ -65,12 +63,7 @@ func (s *Shell) pingAmong(hosts []*topologies.Node, full bool) error {
 	var sent, lost int
 	var least, most, sum vtime.Time
 	for _, from := range hosts {
-		var others []*topologies.Node
-		for _, to := range hosts {
-			if to != from {
-				others = append(others, to)
-			}
-		}
+		others := lists.Filter(hosts, func(to *topologies.Node) bool { return to != from })
 		took, err := s.Fabric.Ping(from, others, s.timeout(from, others), interrupted)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ func (s *Shell) xterm(args []string) error {
 // openWindows opens a window for each of the given nodes, or for each host.
 func openWindows(fabric string, args, nodes, hosts []string) error {
 	for _, name := range args {
-		if !contains(nodes, name) {
+		if !slices.Contains(nodes, name) {
 			return fmt.Errorf("no node %q (list them with \"nodes\")", name)
 		}
 	}
@@ -56,15 +57,6 @@ func openWindows(fabric string, args, nodes, hosts []string) error {
 		}
 	}
 	return nil
-}
-
-func contains(all []string, one string) bool {
-	for _, a := range all {
-		if a == one {
-			return true
-		}
-	}
-	return false
 }
 
 // userShell returns the shell to run in a window.

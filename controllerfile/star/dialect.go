@@ -12,6 +12,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // unitNames lists the names of units.
@@ -324,10 +325,7 @@ func (d *dialect) dot(n *syntax.DotExpr) syntax.Expr {
 		d.errorf(n.Name, "unknown attribute path.%s: expected %s%s", n.Name.Name, pathNames,
 			cc.Nearest(n.Name.Name, strings.Split(pathNames, ", ")))
 	default:
-		var names []string
-		for _, p := range d.declared.Parameters {
-			names = append(names, p.Name)
-		}
+		names := lists.Map(d.declared.Parameters, func(p cc.Parameter) string { return p.Name })
 		d.errorf(n.Name, "unknown parameter %s: params has %s%s", n.Name.Name, cmp.Or(strings.Join(names, ", "), "none"),
 			cc.Nearest(n.Name.Name, names))
 	}

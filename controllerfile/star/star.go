@@ -12,6 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -217,10 +218,7 @@ func (s *source) compile(constant func(object, name string) (any, bool)) (*starl
 	program, err := starlark.FileProgram(file, builtins.Has)
 	var mistakes resolve.ErrorList
 	if errors.As(err, &mistakes) {
-		var all []error
-		for _, m := range mistakes {
-			all = append(all, s.at(m.Pos, unresolved(m.Msg)))
-		}
+		all := lists.Map(mistakes, func(m resolve.Error) error { return s.at(m.Pos, unresolved(m.Msg)) })
 		return nil, errors.Join(all...)
 	}
 	return program, err

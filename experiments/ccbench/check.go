@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // CheckOptions selects the runs that Check repeats.
@@ -105,11 +106,7 @@ func cutWindow(name string) (suffix string, window bool) {
 func sampleOf(path string, rows []Row, n int) []Row {
 	text, _ := files.Read(filepath.Join(path, runsTable.Name), tableKind)
 	rng := rand.New(rand.NewChaCha8(sha256.Sum256(text)))
-	var picked []Row
-	for _, i := range rng.Perm(len(rows))[:n] {
-		picked = append(picked, rows[i])
-	}
-	return picked
+	return lists.Map(rng.Perm(len(rows))[:n], func(i int) Row { return rows[i] })
 }
 
 // repeat makes runs again and describes the differences.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/splitmix"
 )
 
@@ -196,11 +197,7 @@ func (d *draft) hosts(n, low, high, except int) []int {
 
 // names returns hosts as a list in YAML.
 func names(hosts []int) string {
-	var all []string
-	for _, h := range hosts {
-		all = append(all, fmt.Sprintf("h%d", h))
-	}
-	return "[" + strings.Join(all, ", ") + "]"
+	return "[" + strings.Join(lists.Map(hosts, func(h int) string { return fmt.Sprintf("h%d", h) }), ", ") + "]"
 }
 
 func drawIncast(d *draft, value int) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -140,10 +141,7 @@ func (b *Bench) choose(names []string) error {
 	}
 	for _, name := range names {
 		if !used[name] {
-			var all []string
-			for _, f := range families {
-				all = append(all, f.Name)
-			}
+			all := lists.Map(families, func(f Family) string { return f.Name })
 			return fmt.Errorf("no scenario or family %q: families are %s; their scenarios are %s-1 to %[3]s-%d", name,
 				strings.Join(all, ", "), all[0], PerFamily)
 		}
@@ -202,21 +200,11 @@ func (b *Bench) runs() []key {
 }
 
 func (b *Bench) caseOf(k key) *Case {
-	for i := range b.Cases {
-		if b.Cases[i].Half == k.half && b.Cases[i].Name == k.scenario {
-			return &b.Cases[i]
-		}
-	}
-	return nil
+	return lists.Find(b.Cases, func(c *Case) bool { return c.Half == k.half && c.Name == k.scenario })
 }
 
 func (b *Bench) controllerOf(k key) *Controller {
-	for i := range b.Controllers {
-		if b.Controllers[i].Name == k.controller {
-			return &b.Controllers[i]
-		}
-	}
-	return nil
+	return lists.Find(b.Controllers, func(c *Controller) bool { return c.Name == k.controller })
 }
 
 // Run makes the runs that the results lack, at most jobs at a time, and calls done after each. If ctx is cancelled, it

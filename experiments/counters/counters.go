@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -284,9 +285,5 @@ func (p *Port) Values(host bool) []Value {
 				field{fmt.Sprintf("watchdog_drops_prio%d", i), &p.Class[i].WatchdogDrops, 1})
 		}
 	}
-	all := make([]Value, len(fields))
-	for i, f := range fields {
-		all[i] = Value{f.name, *f.at, p.read == nil || p.read[f.at]}
-	}
-	return all
+	return lists.Map(fields, func(f field) Value { return Value{f.name, *f.at, p.read == nil || p.read[f.at]} })
 }

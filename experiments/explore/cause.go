@@ -9,6 +9,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/results/why"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -46,10 +47,7 @@ func causeOf(s *scenario.Scenario, sum *measure.Summary, folder string) *Cause {
 func failure(s *scenario.Scenario, sum *measure.Summary) *Cause {
 	if sum.Faults != nil && len(sum.Faults.Deadlocks) > 0 {
 		cycle := sum.Faults.Deadlocks[0].Cycle
-		at := make([]string, len(cycle))
-		for i, q := range cycle {
-			at[i] = q.Node + " to " + q.Peer
-		}
+		at := lists.Map(cycle, func(q measure.CycleQueue) string { return q.Node + " to " + q.Peer })
 		return &Cause{
 			fmt.Sprintf("deadlock of %d queues", len(cycle)),
 			"PAUSE closes a cycle of queues that wait for each other: " + strings.Join(at, ", "),

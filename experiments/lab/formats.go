@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/escape"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Gradescope holds the content of results.json for Gradescope ("Autograder Specifications", Output format). Optional
@@ -128,11 +129,7 @@ func (g *Grade) problemText() string {
 		files = append(files, file)
 	}
 	slices.Sort(files)
-	var texts []string
-	for _, file := range files {
-		texts = append(texts, g.Problems[file])
-	}
-	return strings.Join(texts, "\n")
+	return strings.Join(lists.Map(files, func(file string) string { return g.Problems[file] }), "\n")
 }
 
 // Gradebook returns a CSV table with one row for each student: the total, the points of each check, and the mistakes.

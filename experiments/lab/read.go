@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/lazy"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -87,12 +88,7 @@ func (e *Exercise) complete() error {
 }
 
 func (e *Exercise) changed(file string) *ChangedScenario {
-	for i := range e.Changed {
-		if e.Changed[i].File == file {
-			return &e.Changed[i]
-		}
-	}
-	return nil
+	return lists.Find(e.Changed, func(c *ChangedScenario) bool { return c.File == file })
 }
 
 // controller returns the files that may hold the controller of a run; nil: it is not the student's.
@@ -106,30 +102,15 @@ func (e *Exercise) controller(cc string) []string {
 }
 
 func (e *Exercise) question(name string) *Question {
-	for i := range e.Answers {
-		if e.Answers[i].Name == name {
-			return &e.Answers[i]
-		}
-	}
-	return nil
+	return lists.Find(e.Answers, func(q *Question) bool { return q.Name == name })
 }
 
 func (e *Exercise) check(name string) *Check {
-	for i := range e.Checks {
-		if name != "" && e.Checks[i].Name == name {
-			return &e.Checks[i]
-		}
-	}
-	return nil
+	return lists.Find(e.Checks, func(c *Check) bool { return name != "" && c.Name == name })
 }
 
 func (e *Exercise) run(name string) *Run {
-	for i := range e.Runs {
-		if e.Runs[i].Name == name {
-			return &e.Runs[i]
-		}
-	}
-	return nil
+	return lists.Find(e.Runs, func(r *Run) bool { return r.Name == name })
 }
 
 // Parse reads exercise.yaml. It opens no other files.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -171,10 +172,7 @@ func (d *reader) answer(v *yamlspec.Value, m *yamlspec.Mapping, answer, metric *
 	var q *Question
 	if c.Answer != "" {
 		if q = d.e.question(c.Answer); q == nil {
-			var names []string
-			for i := range d.e.Answers {
-				names = append(names, d.e.Answers[i].Name)
-			}
+			names := lists.Map(d.e.Answers, func(q Question) string { return q.Name })
 			answer.Errorf("hand_in has no answer %q%s", c.Answer, spelling.Suggest(c.Answer, names))
 		}
 	}
@@ -250,10 +248,7 @@ func (d *reader) runName(v *yamlspec.Value, name string) {
 	if name == "" || d.e.run(name) != nil {
 		return
 	}
-	var names []string
-	for i := range d.e.Runs {
-		names = append(names, d.e.Runs[i].Name)
-	}
+	names := lists.Map(d.e.Runs, func(r Run) string { return r.Name })
 	v.Errorf("there is no run %q%s", name, spelling.Suggest(name, names))
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/measure"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // required returns the requirement of a check, in words.
@@ -15,10 +16,7 @@ func (c *Check) required(e *Exercise) string {
 	case c.Answer != "":
 		return c.requiredAnswer(e)
 	case len(c.Verdict) > 0:
-		words := make([]string, len(c.Verdict))
-		for i, v := range c.Verdict {
-			words[i] = string(v)
-		}
+		words := lists.Map(c.Verdict, func(v measure.Status) string { return string(v) })
 		text := "verdict of run " + c.Run + ": " + strings.Join(words, " or ")
 		if c.Message != "" {
 			text += ", for a " + c.Message

@@ -118,12 +118,7 @@ func (w *watcher) FaultEvent(h engine.FaultEvent) {
 
 // wanted reports whether any reader receives events of a kind.
 func (w *watcher) wanted(kind string) bool {
-	for _, r := range w.readers {
-		if r.wants(kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.readers, func(r *reader) bool { return r.wants(kind) })
 }
 
 func (w *watcher) tell(e Event) {

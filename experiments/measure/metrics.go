@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -82,11 +83,7 @@ func (k Kind) Example() string {
 
 // UnitNames returns the names of the units, the base unit first; none for a plain number.
 func (k Kind) UnitNames() []string {
-	names := make([]string, len(k.units))
-	for i, u := range k.units {
-		names[i] = u.Name
-	}
-	return names
+	return lists.Map(k.units, func(u units.Unit) string { return u.Name })
 }
 
 // factor returns a unit's factor to the base unit, or 1 for an unknown unit.
@@ -310,30 +307,17 @@ func MetricByName(name string) *Metric {
 		own.Name, own.Label, own.Tag = name, m.Label+", "+tag, tag
 		return &own
 	}
-	for i := range Metrics {
-		if Metrics[i].Name == name {
-			return &Metrics[i]
-		}
-	}
-	return nil
+	return lists.Find(Metrics, func(m *Metric) bool { return m.Name == name })
 }
 
 // MetricsNamed returns the metrics of the known names.
 func MetricsNamed(names []string) []*Metric {
-	all := make([]*Metric, len(names))
-	for i, name := range names {
-		all[i] = MetricByName(name)
-	}
-	return all
+	return lists.Map(names, MetricByName)
 }
 
 // MetricNames returns the names of all metrics, in the order of the documents.
 func MetricNames() []string {
-	names := make([]string, len(Metrics))
-	for i := range Metrics {
-		names[i] = Metrics[i].Name
-	}
-	return names
+	return lists.Map(Metrics, func(m Metric) string { return m.Name })
 }
 
 // ofRecovery returns a function for a count of loss recovery. The count is NaN for runs with neither selective repeat

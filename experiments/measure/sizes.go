@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // SizeBins counts the bins by flow size, each with 5 % of the flows, as in the analysis of HPCC's simulator
@@ -104,9 +106,5 @@ func sizeBin(bySize []sizedFlow, k int) []sizedFlow {
 }
 
 func numbers(flows []sizedFlow) []int32 {
-	all := make([]int32, len(flows))
-	for i, f := range flows {
-		all[i] = f.flow
-	}
-	return all
+	return lists.Map(flows, func(f sizedFlow) int32 { return f.flow })
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/internal/interval"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Comparison holds runs of several folders side by side, each compared with the first.
@@ -91,10 +92,7 @@ func (p *reportPage) wholes(page *report.Report) {
 		page.Description, page.Topology, page.LookAt, page.Spans = "", "", nil, nil
 	}
 	page.Plane, page.Version = "", ""
-	names := make([]string, len(page.Runs))
-	for i := range page.Runs {
-		names[i] = page.Runs[i].Controller
-	}
+	names := lists.Map(page.Runs, func(r report.Run) string { return r.Controller })
 	equal := map[string][]string{} // columns by fingerprints
 	var order []string
 	for i := range p.columns {
@@ -169,11 +167,7 @@ func follows(values, others []string) bool {
 
 // fingerprints returns the fingerprints of all runs of the column.
 func (c *column) fingerprints() string {
-	var all []string
-	for _, r := range c.runs {
-		all = append(all, r.summary.Fingerprint)
-	}
-	return strings.Join(all, " ")
+	return strings.Join(lists.Map(c.runs, func(r *RunFolder) string { return r.summary.Fingerprint }), " ")
 }
 
 // list joins words for people: "a, b and c".

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/pages/report"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // thisRun names the group of settings that distinguish a run from others of its scenario, and settingsName the user's
@@ -143,10 +144,7 @@ func flatten(v any) [][2]string {
 				walk(path)
 			}
 			_, _ = d.Token()
-			var items []string
-			for _, leaf := range leaves[start:] {
-				items = append(items, leaf[1])
-			}
+			items := lists.Map(leaves[start:], func(leaf [2]string) string { return leaf[1] })
 			leaves = append(leaves[:start], [2]string{path, strings.Join(items, ", ")})
 		default:
 			leaves = append(leaves, [2]string{path, fmt.Sprint(token)})

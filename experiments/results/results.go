@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Scenario holds the runs of a scenario's folder.
@@ -146,10 +147,7 @@ func sortRuns(runs []*RunFolder) {
 // distinguish adds to columns of equal names the part of their folders' paths that tells them apart: "dcqcn (before)"
 // and "dcqcn (after)", or "dcqcn (incast)" and "dcqcn (incast.1, earlier)" for results that MoveAside has renamed.
 func (p *reportPage) distinguish() {
-	names := make([]string, len(p.columns))
-	for i := range p.columns {
-		names[i] = p.columns[i].name
-	}
+	names := lists.Map(p.columns, func(c column) string { return c.name })
 	for i, name := range names {
 		var others [][]string // folders of the columns with this name
 		for k := range names {

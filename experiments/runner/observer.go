@@ -5,6 +5,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
@@ -106,10 +107,7 @@ func (r *runner) observe() error {
 
 // each calls f with each observer, and joins the errors.
 func (all observers) each(f func(*Observer) error) error {
-	var errs []error
-	for _, o := range all {
-		errs = append(errs, f(o))
-	}
+	errs := lists.Map(all, f)
 	return errors.Join(errs...)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -181,10 +182,7 @@ func (o *overview) sampleFlows(now vtime.Time, flows flowSet) {
 // forget frees memory: the half of the queues with the lowest peaks loses its past and starts again.
 func (o *overview) forget() {
 	for _, all := range [][]history[uint32]{o.queues, o.ingress} {
-		peaks := make([]uint32, len(all))
-		for i := range all {
-			peaks[i] = all[i].peak
-		}
+		peaks := lists.Map(all, func(h history[uint32]) uint32 { return h.peak })
 		slices.Sort(peaks)
 		middle := peaks[len(peaks)/2]
 		keep := len(all) / 2

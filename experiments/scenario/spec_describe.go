@@ -10,6 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -132,10 +133,7 @@ func (s *Scenario) Describe(w io.Writer) error {
 	}
 	s.describeFlows(&b)
 	for _, p := range s.Panels {
-		labels := make([]string, len(p.Series))
-		for i := range p.Series {
-			labels[i] = p.Series[i].Label
-		}
+		labels := lists.Map(p.Series, func(s Series) string { return s.Label })
 		fmt.Fprintf(&b, "panel %s: %s\n", p.Title, strings.Join(labels, "; "))
 	}
 	for i := range s.Published {
@@ -261,10 +259,7 @@ func (s *Scenario) sampledPorts() string {
 	if len(s.Sample.Ports) == 0 {
 		return "every switch port"
 	}
-	labels := make([]string, len(s.Sample.Ports))
-	for i, id := range s.Sample.Ports {
-		labels[i] = PortLabel(s.Topology, id)
-	}
+	labels := lists.Map(s.Sample.Ports, func(id topologies.PortID) string { return PortLabel(s.Topology, id) })
 	return strings.Join(labels, " ")
 }
 

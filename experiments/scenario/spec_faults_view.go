@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -53,10 +54,7 @@ func joinObjects(first json.RawMessage, others ...json.RawMessage) json.RawMessa
 }
 
 func (f *Fault) links(plan *topologies.Plan) (names []string) {
-	for _, id := range f.Ports {
-		names = append(names, PortLabel(plan, id))
-	}
-	return names
+	return lists.Map(f.Ports, func(id topologies.PortID) string { return PortLabel(plan, id) })
 }
 
 func (f *Fault) hosts(plan *topologies.Plan) (names []string) {

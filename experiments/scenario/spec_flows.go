@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -381,10 +382,7 @@ func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool 
 }
 
 func (d *decoder) list(nodes []topologies.NodeID) string {
-	names := make([]string, len(nodes))
-	for i, id := range nodes {
-		names[i] = d.s.Topology.Nodes[id].Name
-	}
+	names := lists.Map(nodes, func(id topologies.NodeID) string { return d.s.Topology.Nodes[id].Name })
 	return strings.Join(names, " and ")
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/traffic/collective"
 	"github.com/pausenet/pausenet/experiments/traffic/steps"
 	"github.com/pausenet/pausenet/experiments/traffic/workload"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -34,11 +35,7 @@ func (d *decoder) ranks(m *yamlspec.Mapping, w *Workload) (hosts []int) {
 	plan, placement := d.s.Topology, w.View.Placement
 	w.place = func(random workload.Stream) []topologies.NodeID {
 		order := placed(hosts, racks(plan), placement, random)
-		nodes := make([]topologies.NodeID, len(order))
-		for i, h := range order {
-			nodes[i] = plan.Hosts[h]
-		}
-		return nodes
+		return lists.Map(order, func(h int) topologies.NodeID { return plan.Hosts[h] })
 	}
 	return hosts
 }
@@ -383,8 +380,5 @@ func (d *decoder) compute(v *yamlspec.Value, w *workloadEntry, c collective.Comp
 
 // nodeNames returns the names of nodes, nil for none.
 func (d *decoder) nodeNames(nodes []topologies.NodeID) (names []string) {
-	for _, id := range nodes {
-		names = append(names, d.s.Topology.Nodes[id].Name)
-	}
-	return names
+	return lists.Map(nodes, func(id topologies.NodeID) string { return d.s.Topology.Nodes[id].Name })
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -34,12 +35,7 @@ type Variant struct {
 
 // variant returns the scenario's variant of that name, or nil.
 func (s *Scenario) variant(name string) *Variant {
-	for i := range s.Variants {
-		if strings.EqualFold(s.Variants[i].Name, name) {
-			return &s.Variants[i]
-		}
-	}
-	return nil
+	return lists.Find(s.Variants, func(v *Variant) bool { return strings.EqualFold(v.Name, name) })
 }
 
 // ControllerNames returns the names of the runs for a user's list of controllers: names of variants and of the
@@ -82,10 +78,7 @@ func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 				asPath(name+extension))
 		}
 	}
-	var variants []string
-	for i := range s.Variants {
-		variants = append(variants, s.Variants[i].Name)
-	}
+	variants := lists.Map(s.Variants, func(v Variant) string { return v.Name })
 	if near := spelling.Nearest(name, variants); near != "" {
 		return "", nil, fmt.Errorf("unknown congestion controller %q: did you mean %s's variant %q?", name, s.Name, near)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
@@ -40,10 +41,7 @@ func (w *warner) cycle(d *topologies.Dependencies, when string) {
 	if cycle == nil {
 		return
 	}
-	names := make([]string, len(cycle))
-	for i, id := range cycle {
-		names[i] = PortLabel(w.s.Topology, id)
-	}
+	names := lists.Map(cycle, func(id topologies.PortID) string { return PortLabel(w.s.Topology, id) })
 	remedy := ""
 	if w.s.Switch.FlowControl == switchagent.FlowPFC {
 		remedy = "; switch.pfc.watchdog ends a deadlock by dropping frames"

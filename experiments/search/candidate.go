@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -160,11 +161,7 @@ func (e ends) hosts(plan *topologies.Plan) []string {
 	if e.word == "" || plan == nil {
 		return e.names
 	}
-	names := make([]string, len(plan.Hosts))
-	for i, id := range plan.Hosts {
-		names[i] = plan.Nodes[id].Name
-	}
-	return names
+	return lists.Map(plan.Hosts, func(id topologies.NodeID) string { return plan.Nodes[id].Name })
 }
 
 // links returns the labels of links.

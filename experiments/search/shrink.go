@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"slices"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // shrinking holds a case while it becomes smaller.
@@ -43,11 +45,7 @@ func (s *search) shrink(ctx context.Context, found *scored) (*scored, error) {
 }
 
 func chosen[T any](all []T, keep []int) []T {
-	some := make([]T, len(keep))
-	for i, at := range keep {
-		some[i] = all[at]
-	}
-	return some
+	return lists.Map(keep, func(at int) T { return all[at] })
 }
 
 // try takes a smaller candidate in place of the present one, if it is the same case.

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/internal/interval"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -106,10 +107,7 @@ func (s *Sweep) facts(r *Runner) []report.Fact {
 		facts = append(facts, report.Fact{Label: p.Path, Text: strings.Join(p.Values, ", ")})
 	}
 	if len(s.Seeds) > 0 {
-		texts := make([]string, len(s.Seeds))
-		for i, seed := range s.Seeds {
-			texts[i] = strconv.FormatUint(seed, 10)
-		}
+		texts := lists.Map(s.Seeds, func(seed uint64) string { return strconv.FormatUint(seed, 10) })
 		facts = append(facts, report.Fact{Label: "Seeds", Text: strings.Join(texts, ", ")})
 	}
 	return append(facts,

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -106,10 +107,7 @@ func (s *Sweep) decode(m *yamlspec.Mapping, dir string) {
 		}
 	}
 	seeds := m.Get("seeds")
-	var texts []string
-	for _, item := range seeds.Items() {
-		texts = append(texts, item.Raw())
-	}
+	texts := lists.Map(seeds.Items(), func(item *yamlspec.Value) string { return item.Raw() })
 	if seeds != nil {
 		var err error
 		if s.Seeds, err = ParseSeeds(strings.Join(texts, ",")); err != nil {

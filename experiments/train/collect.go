@@ -8,6 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/lstm"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -94,10 +95,7 @@ func (r runs) under(controller string) (some runs) {
 
 // names returns the names of the runs, as the weights' provenance lists them.
 func (r runs) names() (names []string) {
-	for i := range r {
-		names = append(names, r[i].scenario+" under "+r[i].controller)
-	}
-	return names
+	return lists.Map(r, func(e run) string { return e.scenario + " under " + e.controller })
 }
 
 // pairs returns the training pairs of a sequence: features of three samples, and the next sample as the label.

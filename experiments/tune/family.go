@@ -10,6 +10,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -185,10 +186,7 @@ func readSeeds(v *yamlspec.Value, into *[]uint64) {
 	if v == nil {
 		return
 	}
-	texts := make([]string, len(v.Items()))
-	for i, item := range v.Items() {
-		texts[i] = item.Raw()
-	}
+	texts := lists.Map(v.Items(), func(item *yamlspec.Value) string { return item.Raw() })
 	seeds, err := sweep.ParseSeeds(strings.Join(texts, ","))
 	if err != nil {
 		v.Errorf("%v", err)
@@ -222,11 +220,7 @@ func (t *Tuning) check(root *yamlspec.Value) error {
 
 // draw returns random values of the parameters.
 func (t *Tuning) draw(r *explore.Random) []string {
-	values := make([]string, len(t.vary))
-	for i := range t.vary {
-		values[i] = t.vary[i].values.Draw(r)
-	}
-	return values
+	return lists.Map(t.vary, func(p parameter) string { return p.values.Draw(r) })
 }
 
 // settings returns the settings of a candidate; a value of "" is the file's own.

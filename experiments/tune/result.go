@@ -12,6 +12,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/pages/report"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/jsonfile"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // conclude makes the hold-out runs and writes the results.
@@ -73,12 +74,7 @@ func (s *tuning) conclude(ctx context.Context, best *candidate, near []neighbour
 
 // sound returns the candidates that keep all limits.
 func (s *tuning) sound() (some []*candidate) {
-	for _, c := range s.all {
-		if c.err == "" && c.broken == 0 {
-			some = append(some, c)
-		}
-	}
-	return some
+	return lists.Filter(s.all, func(c *candidate) bool { return c.err == "" && c.broken == 0 })
 }
 
 // front returns the candidates than which none is better in both quantities, in the order of the one weighed against.

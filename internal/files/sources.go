@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Sources records files during reading, so that they can be read again without the originals. It is safe for concurrent
@@ -59,12 +61,7 @@ func (s *Sources) Add(path string, content []byte) {
 }
 
 func (s *Sources) find(path string) *Source {
-	for i := range s.list {
-		if s.list[i].Path == path {
-			return &s.list[i]
-		}
-	}
-	return nil
+	return lists.Find(s.list, func(e *Source) bool { return e.Path == path })
 }
 
 // IsFile reports whether a file can be read. Only recorded files can be read from recorded sources; otherwise, IsFile

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -98,12 +99,7 @@ type Table []Key
 
 // Find returns the row of a key, nil if there is none.
 func (t Table) Find(name string) *Key {
-	for i := range t {
-		if t[i].Name == name {
-			return &t[i]
-		}
-	}
-	return nil
+	return lists.Find(t, func(k *Key) bool { return k.Name == name })
 }
 
 // Within returns the rows of a group as a table, with unchanged names.
@@ -118,11 +114,7 @@ func (t Table) Within(group string) (rows Table) {
 
 // Names returns the keys.
 func (t Table) Names() []string {
-	names := make([]string, len(t))
-	for i := range t {
-		names[i] = t[i].Name
-	}
-	return names
+	return lists.Map(t, func(k Key) string { return k.Name })
 }
 
 // Live returns the keys that can be changed while a fabric runs.

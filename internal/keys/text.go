@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/schema"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -92,11 +93,7 @@ func Choices[T ~string](name string, field *[]T, words ...T) Key {
 
 // plain returns words as strings.
 func plain[T ~string](words []T) []string {
-	all := make([]string, len(words))
-	for i, word := range words {
-		all[i] = string(word)
-	}
-	return all
+	return lists.Map(words, func(word T) string { return string(word) })
 }
 
 func (t texts[T]) decode(v *yamlspec.Value, _ *Key) {

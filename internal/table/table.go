@@ -29,6 +29,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Kind selects the type of a column's values.
@@ -114,11 +116,7 @@ func columnOf(f reflect.StructField) Column {
 
 // Header returns the first line of the file, without its end.
 func (s *Schema) Header() string {
-	var names []string
-	for _, c := range s.Columns {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, ",")
+	return strings.Join(lists.Map(s.Columns, func(c Column) string { return c.Name }), ",")
 }
 
 // ParquetName returns the name of the Parquet file with the same rows.

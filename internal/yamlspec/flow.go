@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // plain matches scalars that never need quotes within a flow collection.
@@ -22,16 +24,9 @@ func (v *Value) Flow() string {
 		text, _ := json.Marshal(v.text)
 		return string(text)
 	case v.kind == sequence:
-		items := make([]string, len(v.items))
-		for i, item := range v.items {
-			items[i] = item.Flow()
-		}
-		return "[" + strings.Join(items, ", ") + "]"
+		return "[" + strings.Join(lists.Map(v.items, func(item *Value) string { return item.Flow() }), ", ") + "]"
 	case v.kind == mapping:
-		fields := make([]string, len(v.fields))
-		for i, f := range v.fields {
-			fields[i] = f.key.Flow() + ": " + f.value.Flow()
-		}
+		fields := lists.Map(v.fields, func(f field) string { return f.key.Flow() + ": " + f.value.Flow() })
 		return "{" + strings.Join(fields, ", ") + "}"
 	}
 	return "~"

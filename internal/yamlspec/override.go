@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 )
 
@@ -192,11 +193,7 @@ func (v *Value) indexes(word string) []string {
 	if i, err := strconv.Atoi(word); len(chosen) == 0 && err == nil && i >= 0 && i < len(v.items) {
 		chosen = []int{i}
 	}
-	words := make([]string, len(chosen))
-	for i, c := range chosen {
-		words[i] = strconv.Itoa(c)
-	}
-	return words
+	return lists.Map(chosen, strconv.Itoa)
 }
 
 func (v *Value) where() string {

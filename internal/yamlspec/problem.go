@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // maxProblems limits the mistakes of one reading. More of them mean that the file is of another kind.
@@ -69,11 +70,7 @@ type Problems []Problem
 
 // Error returns the texts of all problems, one after the other.
 func (ps Problems) Error() string {
-	texts := make([]string, len(ps))
-	for i, p := range ps {
-		texts[i] = p.Error()
-	}
-	return strings.Join(texts, "\n")
+	return strings.Join(lists.Map(ps, func(p Problem) string { return p.Error() }), "\n")
 }
 
 // Report collects the problems of one reading, which may cover several files (a scenario and its topology).

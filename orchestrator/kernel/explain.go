@@ -19,12 +19,7 @@ import (
 // else.
 func Remedy(err error) string {
 	in := func(parts ...string) bool {
-		for _, part := range parts {
-			if strings.Contains(err.Error(), part) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(err.Error(), part) })
 	}
 	var verifier *cilium.VerifierError
 	switch {
@@ -78,12 +73,7 @@ func isAny(err error, numbers ...unix.Errno) bool {
 	if !errors.As(err, &number) {
 		return false
 	}
-	for _, n := range numbers {
-		if number == n {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(numbers, func(n unix.Errno) bool { return number == n })
 }
 
 // moduleRemedy returns advice to load kernel modules. In a container, the host must load them.

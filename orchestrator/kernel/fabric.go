@@ -15,6 +15,7 @@ import (
 
 	"github.com/pausenet/pausenet/ebpf"
 	"github.com/pausenet/pausenet/ebpf/kernel"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -175,10 +176,7 @@ func (f *Fabric) inHub(do func() error) error {
 
 // Close removes the fabric.
 func (f *Fabric) Close() error {
-	var errs []error
-	for _, h := range f.hooks {
-		errs = append(errs, h.Close())
-	}
+	errs := lists.Map(f.hooks, func(h hook) error { return h.Close() })
 	f.hooks = nil
 	for i := range f.devices {
 		errs = append(errs, f.devices[i].Close())

@@ -17,6 +17,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Folder holds the names of network namespaces (ip-netns(8)).
@@ -88,10 +90,7 @@ func (n *Names) Close() error {
 	if n == nil {
 		return nil
 	}
-	var errs []error
-	for _, path := range n.paths {
-		errs = append(errs, remove(path))
-	}
+	errs := lists.Map(n.paths, remove)
 	_ = n.tell.Close()
 	_ = n.keeper.Wait() // somebody may have killed it
 	return errors.Join(errs...)

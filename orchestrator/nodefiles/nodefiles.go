@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -182,12 +183,7 @@ func (b *builder) needsCover() bool {
 	if b.Image != "" || len(b.Files) > 0 || len(b.Devices) > 0 {
 		return true
 	}
-	for i := range b.Mounts {
-		if b.Mounts[i].Kind == Overlay {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Mounts, func(m Mount) bool { return m.Kind == Overlay })
 }
 
 // coverUp mounts a memory file system over a folder that contains no part of the layout.
@@ -466,10 +462,5 @@ func (b *builder) putFiles() error {
 
 // mounted reports whether a mount has exactly this path.
 func (b *builder) mounted(path string) bool {
-	for i := range b.Mounts {
-		if b.Mounts[i].Target == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Mounts, func(m Mount) bool { return m.Target == path })
 }

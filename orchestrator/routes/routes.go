@@ -18,6 +18,7 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 	"github.com/pausenet/pausenet/topologies"
@@ -135,10 +136,7 @@ func (f *Follower) Close() error {
 		return nil
 	}
 	close(f.closing)
-	var errs []error
-	for _, s := range f.sockets {
-		errs = append(errs, s.Close())
-	}
+	errs := lists.Map(f.sockets, func(s *os.File) error { return s.Close() })
 	f.running.Wait()
 	for _, t := range f.tables {
 		t.Close()

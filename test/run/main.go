@@ -22,6 +22,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 func main() {
@@ -168,10 +170,7 @@ func (p *progress) tick() {
 	if now.Sub(p.last) < silence {
 		return
 	}
-	names := make([]string, len(p.running))
-	for i, name := range p.running {
-		names[i] = path.Base(name)
-	}
+	names := lists.Map(p.running, path.Base)
 	doing := "compiling"
 	if len(names) > 0 {
 		doing = "running: " + strings.Join(names, ", ")

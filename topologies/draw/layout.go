@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -143,10 +144,7 @@ func hostBlocks(p *topologies.Plan, access []topologies.NodeID) (blocks []hostBl
 				continue
 			}
 			taken[n.ID] = true
-			var above []topologies.NodeID
-			for _, own := range n.Ports {
-				above = append(above, p.PeerNode(own).ID)
-			}
+			above := lists.Map(n.Ports, func(own topologies.PortID) topologies.NodeID { return p.PeerNode(own).ID })
 			slices.Sort(above)
 			above = slices.Compact(above)
 			key := fmt.Sprint(above)

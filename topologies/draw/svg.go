@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -236,10 +237,7 @@ func (d *drawing) node(n *topologies.Node, class string, radius float64) {
 
 func (d *drawing) describe(n *topologies.Node) string {
 	if n.Kind == topologies.Host {
-		addresses := make([]string, len(n.Ports))
-		for i, id := range n.Ports {
-			addresses[i] = d.plan.Address(id).String()
-		}
+		addresses := lists.Map(n.Ports, func(id topologies.PortID) string { return d.plan.Address(id).String() })
 		return strings.Join(addresses, ", ")
 	}
 	return topologies.Plural(len(n.Ports), "port")

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -180,10 +181,7 @@ func (d *draft) checkPairs() {
 		if n.kind != topologies.Host || len(n.links) == 0 {
 			continue
 		}
-		var in []int
-		for _, l := range n.links {
-			in = append(in, root(d.links[l].a+d.links[l].b-i))
-		}
+		in := lists.Map(n.links, func(l int) int { return root(d.links[l].a + d.links[l].b - i) })
 		slices.Sort(in)
 		in = slices.Compact(in)
 		key := fmt.Sprint(in)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
@@ -365,11 +366,7 @@ func (d *draft) find(names []yamlspec.Name) []int {
 }
 
 func (d *draft) names() []string {
-	names := make([]string, len(d.nodes))
-	for i := range d.nodes {
-		names[i] = d.nodes[i].name
-	}
-	return names
+	return lists.Map(d.nodes, func(e draftNode) string { return e.name })
 }
 
 // add adds a node, and reports a name that is already used.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // rows holds a table of a SONiC configuration: fields by key, and each row's file.
@@ -29,11 +31,7 @@ func fieldText(v any) string {
 	case string:
 		return strings.TrimSpace(v)
 	case []any:
-		var words []string
-		for _, each := range v {
-			words = append(words, fieldText(each))
-		}
-		return strings.Join(words, ",")
+		return strings.Join(lists.Map(v, fieldText), ",")
 	case nil, map[string]any:
 		return ""
 	}

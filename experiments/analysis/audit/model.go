@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Fabric represents the devices and cables that files describe.
@@ -270,12 +272,7 @@ func (s *Switch) port(name string) *Port {
 
 // active returns the ports that are up and have lossless priorities.
 func (s *Switch) active() (all []*Port) {
-	for _, p := range s.Ports {
-		if p.Up && p.PFC != 0 {
-			all = append(all, p)
-		}
-	}
-	return all
+	return lists.Filter(s.Ports, func(p *Port) bool { return p.Up && p.PFC != 0 })
 }
 
 // pool returns a profile's pool.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -112,10 +113,7 @@ type sized struct {
 // checkOrder compares the headroom of ports, and of a lookup's rows, with each other.
 func checkOrder(a *auditor) {
 	for _, s := range a.fabric.Switches {
-		var all []sized
-		for _, row := range s.Lookup {
-			all = append(all, sized{row.Speed, row.Metres, row.XOFF, row, nil})
-		}
+		all := lists.Map(s.Lookup, func(row *Profile) sized { return sized{row.Speed, row.Metres, row.XOFF, row, nil} })
 		a.compare(all)
 		all = nil
 		for _, p := range s.active() {

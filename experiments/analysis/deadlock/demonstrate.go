@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -183,10 +184,7 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route)
 				}
 			}
 			from, into := ends[to.pair.From], ends[to.pair.To]
-			via := make([]string, len(to.via))
-			for j, id := range to.via {
-				via[j] = plan.Nodes[id].Name
-			}
+			via := lists.Map(to.via, func(id topologies.NodeID) string { return plan.Nodes[id].Name })
 			for j := range min(mostSenders, len(from)) {
 				receiver := into[(j+i)%len(into)]
 				line := fmt.Sprintf("  - {tag: %s, from: %s, to: %s, size: unbounded, priority: %d, expect_unfinished: true, via: [%s]}\n",
@@ -212,10 +210,7 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route)
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Written by \"pausenet check deadlock\": traffic along a cycle of buffers of %s.\n", plan.Name)
-	var names []string
-	for _, id := range c.Ports {
-		names = append(names, scenario.PortLabel(plan, id))
-	}
+	names := lists.Map(c.Ports, func(id topologies.PortID) string { return scenario.PortLabel(plan, id) })
 	fmt.Fprintf(&b, "# The cycle: %s.\n", strings.Join(names, " > "))
 	for _, l := range c.Failed {
 		fmt.Fprintf(&b, "# The failed link %s is left out.\n", scenario.PortLabel(plan, plan.Links[l].A))

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -174,10 +175,7 @@ func Candidates(plan *topologies.Plan, used Usage, o Options) (faults []Fault) {
 			continue
 		}
 		name := plan.EndName(host.ID, uint8(plan.Ports[plan.Ports[at.port].Peer].Number-1))
-		var alike []string
-		for _, other := range at.alike {
-			alike = append(alike, other[strings.LastIndexByte(other, ':')+1:])
-		}
+		alike := lists.Map(at.alike, func(other string) string { return other[strings.LastIndexByte(other, ':')+1:] })
 		nic := func(kind Kind, value, entry, text string) Fault {
 			return Fault{
 				Kind: kind, Place: name, Value: value, Alike: alike, Text: fmt.Sprintf(text, name, value),

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // fabric draws a run's fabric within a box.
@@ -68,12 +70,7 @@ func (f *fabric) wireOf(id int) wire {
 // parallel returns the position of a port's cable among those between the same two nodes, relative to their middle.
 func (f *fabric) parallel(id int) float64 {
 	p := f.ports[id]
-	var together []int
-	for _, other := range f.nodePorts[p.node] {
-		if f.ports[other].peerNode == p.peerNode {
-			together = append(together, other)
-		}
-	}
+	together := lists.Filter(f.nodePorts[p.node], func(other int) bool { return f.ports[other].peerNode == p.peerNode })
 	return float64(slices.Index(together, id)) - float64(len(together)-1)/2
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // layout places a run's nodes: tiers in rows, hosts at the bottom under their switches, as
@@ -107,10 +109,7 @@ func (l *layout) blocks() (all []block) {
 				continue
 			}
 			taken[h] = true
-			var switches []int
-			for _, id := range l.run.nodePorts[h] {
-				switches = append(switches, l.run.ports[id].peerNode)
-			}
+			switches := lists.Map(l.run.nodePorts[h], func(id int) int { return l.run.ports[id].peerNode })
 			slices.Sort(switches)
 			switches = slices.Compact(switches)
 			key := fmt.Sprint(switches)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/lazy"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 )
 
@@ -65,10 +66,7 @@ var valueWord = lazy.Regexp(`^[A-Za-z0-9\[{][A-Za-z0-9_.:,%+{}\[\] -]{0,199}$`)
 // lineOf returns the shell line for a page's action. Its node must exist, because a shell line may also run a
 // program on a node.
 func (h *head) lineOf(of map[string]string) (string, error) {
-	names := make([]string, len(changes))
-	for i := range changes {
-		names[i] = changes[i].name
-	}
+	names := lists.Map(changes, func(c change) string { return c.name })
 	at := slices.Index(names, of["do"])
 	if at < 0 {
 		return "", fmt.Errorf("unknown action %q: a page can %s", of["do"], strings.Join(names, ", "))
@@ -121,10 +119,7 @@ func (h *head) check(c *change, field, value string) error {
 	}
 	switch field {
 	case "a", "b", "from", "to", "host", "node":
-		var names []string
-		for _, n := range h.Nodes {
-			names = append(names, n.Name)
-		}
+		names := lists.Map(h.Nodes, func(n node) string { return n.Name })
 		if field == "node" {
 			names = append(names, "switch")
 		}

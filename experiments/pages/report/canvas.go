@@ -22,6 +22,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/pausenet/pausenet/internal/letters"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // PictureFormats lists the formats of Drawing.Picture.
@@ -84,11 +85,7 @@ func (l *laidOut) svg() ([]byte, error) {
 
 // described returns a description of the drawing for readers who cannot see it.
 func (d *Drawing) described() string {
-	var texts []string
-	for i := range d.cells {
-		texts = append(texts, d.cells[i].chart.title+": "+d.cells[i].chart.desc)
-	}
-	return strings.Join(texts, " ")
+	return strings.Join(lists.Map(d.cells, func(e drawingCell) string { return e.chart.title + ": " + e.chart.desc }), " ")
 }
 
 // xmlText returns text without the characters that XML cannot have.

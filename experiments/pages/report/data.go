@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // pageChart holds a chart for the page's script: page/chart.js, which receives it by page/data.js.
@@ -64,11 +66,7 @@ type pageEvent struct {
 
 // allWithUnits returns names as the page spells them.
 func allWithUnits(names []string) []string {
-	var all []string
-	for _, name := range names {
-		all = append(all, withUnits(name))
-	}
-	return all
+	return lists.Map(names, withUnits)
 }
 
 // forPage returns the chart for the page's script.

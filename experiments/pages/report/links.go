@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // mostLinks limits the links in a table.
@@ -182,12 +184,7 @@ func (r *Report) linkTables(caption string, by linkMeasure, measures ...linkMeas
 
 // linkOf returns a run's link that begins at a port; nil if the run does not have it.
 func (run *Run) linkOf(port string) *Link {
-	for i := range run.Summary.Links {
-		if l := &run.Summary.Links[i]; l.Port == port {
-			return l
-		}
-	}
-	return nil
+	return lists.Find(run.Summary.Links, func(l *Link) bool { return l.Port == port })
 }
 
 func (r *Report) linkUnit(links []*Link, m linkMeasure) measure {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 //go:embed bundle/page.css
@@ -30,11 +32,7 @@ func (s *shell) figure(name string, c *chart) figure {
 }
 
 func (s *shell) figures(charts []*chart) []figure {
-	var all []figure
-	for _, c := range charts {
-		all = append(all, s.figure(c.title, c))
-	}
-	return all
+	return lists.Map(charts, func(c *chart) figure { return s.figure(c.title, c) })
 }
 
 // page holds the data for pagehtml.go.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/url"
 	"strings"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 func (p *page) write(w io.Writer) error {
@@ -85,10 +87,7 @@ func (p *page) facts() (facts []Fact) {
 	add("Fabric", withUnits(p.Topology))
 	switch {
 	case len(p.Seeds) > 0:
-		seeds := make([]string, len(p.Seeds))
-		for i, s := range p.Seeds {
-			seeds[i] = fmt.Sprint(s)
-		}
+		seeds := lists.Map(p.Seeds, func(s uint64) string { return fmt.Sprint(s) })
 		add("Seeds", strings.Join(seeds, ", ")+": means with 95 % confidence intervals (Student's t)")
 	case !p.Compares:
 		add("Seed", fmt.Sprint(p.Seed))

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Sizes of axes, in points.
@@ -48,12 +50,7 @@ func (a *plottedAxis) title() text.Style {
 
 // marks returns the ticks with labels.
 func (a *plottedAxis) marks() (marks []tick) {
-	for _, t := range a.ticks {
-		if t.label != "" {
-			marks = append(marks, t)
-		}
-	}
-	return marks
+	return lists.Filter(a.ticks, func(t tick) bool { return t.label != "" })
 }
 
 // extent holds the extent of a text beside an axis: the position on the axis that it belongs to, and its ends relative

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/paired"
 	"github.com/pausenet/pausenet/internal/interval"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // counted returns the runs over which a column takes means: the run itself, or those of its repeats that can be
@@ -59,12 +60,7 @@ func (r *Report) textRow(label string, of func(*Run) string) row {
 
 // Counted returns the repeats of a run that count: those that can be trusted, or all if none can.
 func Counted[R any](repeats []R, trusted func(R) bool) []R {
-	var some []R
-	for _, r := range repeats {
-		if trusted(r) {
-			some = append(some, r)
-		}
-	}
+	some := lists.Filter(repeats, trusted)
 	if len(some) == 0 {
 		return repeats
 	}

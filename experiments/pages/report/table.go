@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // table compares the controllers: one column each, or one column each under every head.
@@ -149,11 +151,7 @@ func (m measure) cell(v float64, whole bool) string {
 }
 
 func (r *Report) names() []string {
-	out := make([]string, len(r.Runs))
-	for i, run := range r.Runs {
-		out[i] = run.Controller
-	}
-	return out
+	return lists.Map(r.Runs, func(run Run) string { return run.Controller })
 }
 
 // row takes one number of each run.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/units"
 )
 
@@ -37,11 +38,7 @@ var prefixes = map[Unit][]measure{
 }
 
 func measuresOf(all []units.Unit) []measure {
-	measures := make([]measure, len(all))
-	for i, u := range all {
-		measures[i] = measure{u.Size, "", u.Name}
-	}
-	return measures
+	return lists.Map(all, func(u units.Unit) measure { return measure{u.Size, "", u.Name} })
 }
 
 // measure chooses the prefix for numbers up to top.

@@ -2,6 +2,8 @@ package workload
 
 import (
 	"slices"
+
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 // Relation selects the pairs of hosts that may be drawn.
@@ -54,10 +56,7 @@ func NewPairs(first, second []int, racks []int32, relation Relation) *Pairs {
 
 // unique returns the hosts of a set, each once and in ascending order, so that the user's order makes no difference.
 func unique(hosts []int) []int32 {
-	set := make([]int32, len(hosts))
-	for i, h := range hosts {
-		set[i] = int32(h)
-	}
+	set := lists.Map(hosts, func(h int) int32 { return int32(h) })
 	slices.Sort(set)
 	return slices.Compact(set)
 }

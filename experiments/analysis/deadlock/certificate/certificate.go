@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -183,10 +184,7 @@ func (f *fabric) named(failed []int) string {
 	if len(failed) == 0 {
 		return "without failures"
 	}
-	names := make([]string, len(failed))
-	for i, l := range failed {
-		names[i] = f.ports[2*l]
-	}
+	names := lists.Map(failed, func(l int) string { return f.ports[2*l] })
 	return "without the links of " + strings.Join(names, " and ")
 }
 
