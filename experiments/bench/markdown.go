@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -128,36 +126,3 @@ func (r *Result) bringUpRows() [][]string {
 func milliseconds(seconds float64) string { return fmt.Sprintf("%.0f ms", 1e3*seconds) }
 
 func megabytes(bytes float64) string { return fmt.Sprintf("%.0f MB", bytes/1e6) }
-
-// section returns the lines before and after a table of a document.
-func section(name string) (begin, end string) {
-	return "<!-- bench " + name + " -->\n", "<!-- end -->\n"
-}
-
-// Renew replaces the tables of a document, and their descriptions, by the result's. A table without measurements stays
-// as it is. It fails if the document lacks a table.
-func (r *Result) Renew(document string) (string, error) {
-	tables := map[string]string{"machine": fmt.Sprintf(
-		"%s, %s, %d processors, load %.1f before it began; medians of %d.\n",
-		r.Machine.System, r.Machine.Go, r.Machine.Processors, r.Machine.Load, r.Machine.Rounds)}
-	for name := range titles {
-		tables[name] = r.Table(name)
-	}
-	names := make([]string, 0, len(tables))
-	for name := range tables {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, cmp.Compare[string])
-	for _, name := range names {
-		begin, end := section(name)
-		before, rest, found := strings.Cut(document, begin)
-		_, after, ended := strings.Cut(rest, end)
-		if !found || !ended {
-			return "", fmt.Errorf("the document has no %q, or nothing that ends it", strings.TrimSpace(begin))
-		}
-		if tables[name] != "" {
-			document = before + begin + tables[name] + end + after
-		}
-	}
-	return document, nil
-}

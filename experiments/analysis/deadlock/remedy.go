@@ -102,16 +102,6 @@ func ofLayer(pairs []Pair, layer []uint8, l uint8) (own []Pair) {
 	return own
 }
 
-// Split returns a class as one for each layer, with the priorities from which they are taken in order.
-func (p *Proof) Split(r *Remedies, priorities []uint8) (classes []Class) {
-	for l := range r.LayerCount {
-		classes = append(classes, Class{
-			Priorities: []uint8{priorities[l]}, Pairs: ofLayer(p.Classes[r.Class].Pairs, r.Layers, uint8(l)),
-		})
-	}
-	return classes
-}
-
 // against reports whether a turn leads from a lower tier up again, or along a tier twice or after a way down.
 func (n *network) against(t turn) bool { return n.tiers[t.from] >= n.tiers[t.to] }
 

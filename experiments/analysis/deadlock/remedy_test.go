@@ -155,3 +155,13 @@ func TestHarmless(t *testing.T) {
 		}
 	}
 }
+
+// Split returns a class as one for each layer, with the priorities from which they are taken in order.
+func (p *Proof) Split(r *Remedies, priorities []uint8) (classes []Class) {
+	for l := range r.LayerCount {
+		classes = append(classes, Class{
+			Priorities: []uint8{priorities[l]}, Pairs: ofLayer(p.Classes[r.Class].Pairs, r.Layers, uint8(l)),
+		})
+	}
+	return classes
+}

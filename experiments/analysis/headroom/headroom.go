@@ -58,21 +58,6 @@ type Switch struct {
 // Margin returns the buffer minus the bytes that lossless priorities may use.
 func (s *Switch) Margin() units.Bytes { return s.Buffer - s.XOFF - s.Headroom }
 
-// Holds reports whether no frame of a lossless priority can be dropped for lack of space.
-func (c *Check) Holds() bool {
-	for i := range c.Kinds {
-		if !c.Kinds[i].Holds() {
-			return false
-		}
-	}
-	for i := range c.Switches {
-		if c.Switches[i].Margin() < 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // ErrNoPFC reports that no priority of the fabric is lossless by PFC.
 var ErrNoPFC = errors.New("no priority is lossless by PFC, so there is no headroom to check: set switch.pfc.priorities")
 

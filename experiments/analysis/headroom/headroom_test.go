@@ -328,3 +328,18 @@ func TestEdges(t *testing.T) {
 		t.Errorf("%+v", c.Switches[0])
 	}
 }
+
+// Holds reports whether no frame of a lossless priority can be dropped for lack of space.
+func (c *Check) Holds() bool {
+	for i := range c.Kinds {
+		if !c.Kinds[i].Holds() {
+			return false
+		}
+	}
+	for i := range c.Switches {
+		if c.Switches[i].Margin() < 0 {
+			return false
+		}
+	}
+	return true
+}

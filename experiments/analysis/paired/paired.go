@@ -133,15 +133,6 @@ func (d Design) rejected(n int) int {
 	return k
 }
 
-// Needed returns how many pairs, all with A better, suffice to reject that it is not, if measures are tested together.
-func (d Design) Needed(measures int) int {
-	n := 1
-	for 2*d.pBetter(n, 0)*float64(measures) > Alpha {
-		n++
-	}
-	return n
-}
-
 // pBetter returns the one-sided p-value of the hypothesis that a pair is no more often better than worse.
 func (d Design) pBetter(better, worse int) float64 {
 	n := better + worse

@@ -273,3 +273,12 @@ func TestDirection(t *testing.T) {
 		}
 	}
 }
+
+// Needed returns how many pairs, all with A better, suffice to reject that it is not, if measures are tested together.
+func (d Design) Needed(measures int) int {
+	n := 1
+	for 2*d.pBetter(n, 0)*float64(measures) > Alpha {
+		n++
+	}
+	return n
+}
