@@ -103,11 +103,7 @@ func (f *boundFlags) run(w io.Writer, name string, seedGiven bool) error {
 			return runError(err)
 		}
 	}
-	if structured(f.format) {
-		return writeStructured(w, f.format, b)
-	}
-	writeBound(people(w), s, b, files)
-	return nil
+	return writeResult(w, f.format, b, func(w io.Writer) { writeBound(w, s, b, files) })
 }
 
 func writeBound(w io.Writer, s *scenario.Scenario, b *bound.Bound, files []string) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/headroom"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -127,11 +128,7 @@ The exit code is 0 if everything is proved, and 1 otherwise.`,
 					return err
 				}
 			}
-			if structured(format) {
-				err = writeStructured(c.OutOrStdout(), format, v)
-			} else {
-				err = v.write(people(c.OutOrStdout()))
-			}
+			err = writeResult(c.OutOrStdout(), format, v, v.write)
 			if err == nil && !v.Holds {
 				err = &exitError{exitVerdict, fmt.Errorf("%s: a lack of headroom or buffer can drop lossless frames, "+
 					"or the opposite is not proved", v.Scenario)}
@@ -320,10 +317,7 @@ func newHeadroomView(s *scenario.Scenario, check *headroom.Check) *headroomView 
 }
 
 func nodeNames(plan *topologies.Plan, ids []topologies.NodeID) (names []string) {
-	for _, id := range ids {
-		names = append(names, plan.Nodes[id].Name)
-	}
-	return names
+	return lists.Map(ids, func(id topologies.NodeID) string { return plan.Nodes[id].Name })
 }
 
 // conclude sets the overall verdict from the others.
@@ -386,7 +380,7 @@ func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *hea
 	return nil
 }
 
-func (v *headroomView) write(w io.Writer) error {
+func (v *headroomView) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: can a lack of headroom drop lossless frames?\n", v.Scenario)
 	for i := range v.Ports {
 		k := &v.Ports[i]
@@ -421,8 +415,7 @@ func (v *headroomView) write(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", scenario.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer),
 			k.Verdict)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n", v.Scenario, v.Verdict)
-	return err
+	fmt.Fprintf(w, "%s: %s\n", v.Scenario, v.Verdict)
 }
 
 // write prints the senders, and what the run buffered and dropped.

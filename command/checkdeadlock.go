@@ -18,6 +18,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/analysis/deadlock/certificate"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/vtime"
@@ -241,12 +242,7 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 	} else if err == nil {
 		_ = os.Remove(checkpoint)
 	}
-	err = errors.Join(err, f.write(proof, v))
-	if structured(f.format) {
-		err = errors.Join(err, writeStructured(w, f.format, v))
-	} else {
-		err = errors.Join(err, v.write(people(w)))
-	}
+	err = errors.Join(err, f.write(proof, v), writeResult(w, f.format, v, v.write))
 	switch {
 	case err != nil:
 		return err
@@ -486,7 +482,7 @@ func (f *deadlockFlags) writeFile(name string, data []byte) error {
 	return nil
 }
 
-func (v *deadlockView) write(w io.Writer) error {
+func (v *deadlockView) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: can flow control deadlock? %s\n", v.Name, strings.Join(v.Traffic, "; "))
 	fmt.Fprintf(w, "  %s between switches, at most %d failed: %s", count(v.Links, "link"), v.Failures, count(v.Cases, "case"))
 	if v.Examined < v.Cases {
@@ -523,8 +519,7 @@ func (v *deadlockView) write(w io.Writer) error {
 	if len(v.Files) > 0 {
 		fmt.Fprintf(w, "\nfiles: %s\n", strings.Join(v.Files, ", "))
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n", v.Name, v.Verdict)
-	return err
+	fmt.Fprintf(w, "%s: %s\n", v.Name, v.Verdict)
 }
 
 func (c *cycleView) write(w io.Writer, number int) {
@@ -538,10 +533,7 @@ func (c *cycleView) write(w io.Writer, number int) {
 	fmt.Fprintln(w)
 	lines := [][]string{{"buffer", "waits for", "pairs of hosts", "such as"}}
 	for i, b := range c.Buffers {
-		var flows []string
-		for _, flow := range b.Flows {
-			flows = append(flows, flow[0]+" > "+flow[1])
-		}
+		flows := lists.Map(b.Flows, func(flow [2]string) string { return flow[0] + " > " + flow[1] })
 		next := c.Buffers[(i+1)%len(c.Buffers)].Port
 		lines = append(lines, []string{b.Port, next, fmt.Sprint(b.Pairs), strings.Join(flows, ", ")})
 	}
@@ -575,10 +567,7 @@ func (r *remedyView) write(w io.Writer) {
 		return fmt.Sprintf("; the run no longer deadlocks, fingerprint %.12s", t.Fingerprint)
 	}
 	if r.Layers > 0 {
-		var pairs []string
-		for _, p := range r.Pairs {
-			pairs = append(pairs, fmt.Sprintf("%s > %s", p.From, p.To))
-		}
+		pairs := lists.Map(r.Pairs, func(p layerView) string { return fmt.Sprintf("%s > %s", p.From, p.To) })
 		fmt.Fprintf(w, "  a priority for each pair of leaves: %d priorities (%s) exclude every cycle, if %s do not use the first%s\n",
 			r.Layers, joined(r.Priorities), scenario.Few(pairs), result(r.LayerRun))
 	}

@@ -68,11 +68,7 @@ uses from ~/.cache/pausenet.`,
 			for _, f := range files {
 				note(cleaned{File: f.path, What: f.what}, f.remove, true)
 			}
-			if structured(format) {
-				err = writeStructured(c.OutOrStdout(), format, all)
-			} else {
-				writeCleaned(people(c.OutOrStdout()), all, dryRun)
-			}
+			err = writeResult(c.OutOrStdout(), format, all, func(w io.Writer) { writeCleaned(w, all, dryRun) })
 			if err == nil && failed > 0 {
 				err = &exitError{exitEnvironment, fmt.Errorf("cannot remove %d of %s", failed, count(len(all), "leftover"))}
 			}

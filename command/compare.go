@@ -159,12 +159,9 @@ func (f *compareFlags) run(c *cobra.Command) error {
 
 // conclude prints a result and decides the exit code.
 func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error {
-	if structured(f.format) {
-		if err := writeStructured(w, f.format, r); err != nil {
-			return err
-		}
-	} else {
-		writeComparison(people(w), r, f.plot, f.worst)
+	text := func(w io.Writer) { writeComparison(w, r, f.plot, f.worst) }
+	if err := writeResult(w, f.format, r, text); err != nil {
+		return err
 	}
 	if worst := r.Worst(); f.worst != "" && worst != nil {
 		if _, text, err := r.Commands(worst); text != "" && err == nil {

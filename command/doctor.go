@@ -27,17 +27,11 @@ The exit code is 0 if the kernel plane works, and 3 otherwise.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := doctor.Diagnose()
-			if structured(format) {
-				if err := writeStructured(c.OutOrStdout(), format, d); err != nil {
-					return err
-				}
-			} else {
-				writeDiagnosis(people(c.OutOrStdout()), d)
+			err := writeResult(c.OutOrStdout(), format, d, func(w io.Writer) { writeDiagnosis(w, d) })
+			if err == nil && !d.Works {
+				err = &exitError{exitEnvironment, errors.New("the kernel plane does not work on this machine (use --plane wasm)")}
 			}
-			if !d.Works {
-				return &exitError{exitEnvironment, errors.New("the kernel plane does not work on this machine (use --plane wasm)")}
-			}
-			return nil
+			return err
 		},
 	}
 	formatFlag(c, &format)

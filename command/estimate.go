@@ -60,11 +60,7 @@ drain: true ends when its flows do, and then ports.csv is smaller.`,
 				r.SetTime(hop)
 				runs = append(runs, r)
 			}
-			if structured(format) {
-				return writeStructured(c.OutOrStdout(), format, runs)
-			}
-			writeEstimate(people(c.OutOrStdout()), s, runs, hop)
-			return nil
+			return writeResult(c.OutOrStdout(), format, runs, func(w io.Writer) { writeEstimate(w, s, runs, hop) })
 		},
 	}
 	controllersFlag(c, &controllers)

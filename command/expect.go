@@ -90,12 +90,7 @@ func (f *expectFlags) run(ctx context.Context, w io.Writer, name string) error {
 	case a == nil:
 		return badInput(fmt.Errorf("%s: %w", f.log, err))
 	}
-	if structured(f.format) {
-		err = errors.Join(err, writeStructured(w, f.format, a))
-	} else {
-		writeAnswer(people(w), name, f.log, a)
-	}
-	return err
+	return errors.Join(err, writeResult(w, f.format, a, func(w io.Writer) { writeAnswer(w, name, f.log, a) }))
 }
 
 // question reads the log and the fabric.

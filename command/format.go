@@ -93,6 +93,18 @@ func writeStructured(w io.Writer, format string, value any) error {
 	return err
 }
 
+// writeResult writes a value as JSON or YAML, or its text for people. It returns the first error of the output.
+func writeResult(w io.Writer, format string, value any, text func(w io.Writer)) error {
+	if structured(format) {
+		return writeStructured(w, format, value)
+	}
+	text(people(w))
+	if o, ok := w.(*output); ok {
+		return o.err
+	}
+	return nil
+}
+
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -84,10 +84,7 @@ file, list its constants, which --set cc.NAME.CONSTANT=VALUE changes.`,
 			if len(args) == 1 {
 				l.keep(args[0])
 			}
-			if structured(format) {
-				return writeStructured(out, format, l)
-			}
-			return l.write(people(out))
+			return writeResult(out, format, l, l.write)
 		},
 	}
 	formatFlag(c, &format)
@@ -185,7 +182,7 @@ func purpose(description string) string {
 }
 
 // write prints the names of each kind with their purposes, one per line.
-func (l *listing) write(w io.Writer) error {
+func (l *listing) write(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	sections := 0
 	section := func(kind string, n int, row func(i int) (name, description string)) {
@@ -208,9 +205,6 @@ func (l *listing) write(w io.Writer) error {
 	section("TOPOLOGY", len(l.Topologies), func(i int) (_, _ string) {
 		return l.Topologies[i].Name, l.Topologies[i].Description
 	})
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(w, "\nDetails: pausenet show NAME. Congestion controllers: pausenet list --cc.\n")
-	return err
+	t.Flush()
+	fmt.Fprint(w, "\nDetails: pausenet show NAME. Congestion controllers: pausenet list --cc.\n")
 }

@@ -79,11 +79,7 @@ With --serve or --nats, workers on other machines make the runs
 				if err != nil {
 					return err
 				}
-				if structured(f.format) {
-					return writeStructured(c.OutOrStdout(), f.format, r)
-				}
-				writeSearch(people(c.OutOrStdout()), r)
-				return nil
+				return writeResult(c.OutOrStdout(), f.format, r, func(w io.Writer) { writeSearch(w, r) })
 			})
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/analysis/paired"
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/tune"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 func newTuneCommand() *cobra.Command {
@@ -54,11 +55,7 @@ With --serve or --nats, workers on other machines make the runs
 				if err != nil {
 					return err
 				}
-				if structured(f.format) {
-					return writeStructured(c.OutOrStdout(), f.format, r)
-				}
-				writeTuning(people(c.OutOrStdout()), t, r)
-				return nil
+				return writeResult(c.OutOrStdout(), f.format, r, func(w io.Writer) { writeTuning(w, t, r) })
 			})
 		},
 	}
@@ -128,10 +125,7 @@ func settingsText(all []explore.Setting) string {
 
 // seedText writes seeds as users do: 1..3, or 1,4.
 func seedText(seeds []uint64) string {
-	texts := make([]string, len(seeds))
-	for i, s := range seeds {
-		texts[i] = strconv.FormatUint(s, 10)
-	}
+	texts := lists.Map(seeds, func(s uint64) string { return strconv.FormatUint(s, 10) })
 	if n := uint64(len(seeds)); n > 2 && seeds[n-1]-seeds[0] == n-1 {
 		return texts[0] + ".." + texts[n-1]
 	}
