@@ -56,9 +56,7 @@ With --out, the flows are written to DIR/SCENARIO/WAY/flows.csv.`,
 			}
 			return f.run(c.OutOrStdout(), args[0], c.Flags().Changed("seed"))
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
-		},
+		ValidArgsFunction: completeScenarios,
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		var none *pflag.NotExistError

@@ -42,9 +42,12 @@ func completeNothing(c *cobra.Command, flags ...string) {
 	}
 }
 
+// completeFolders completes folders.
+var completeFolders = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+
 // completeFolder completes a flag to folders.
 func completeFolder(c *cobra.Command, flag string) {
-	completeBy(c, flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+	completeBy(c, flag, completeFolders)
 }
 
 // completeList completes a flag to a comma-separated list of distinct words. words receives the command's arguments.

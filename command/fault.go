@@ -66,23 +66,11 @@ Programs on nodes may inject faults too if the fabric was brought up with
 
 // completeFaults completes the words of a fault in the fabric in --fabric, by the shell's verbs.
 func completeFaults(fabric *string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, prefix string) (words []string, _ cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return live.Faults, cobra.ShellCompDirectiveNoFileComp
 		}
-		client, err := live.Dial(*fabric)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer client.Close()
-		before := strings.Join(args, " ") + " "
-		reply, err := client.Ask(live.Request{Verb: "complete", Line: before + prefix})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		for _, l := range reply.Lines {
-			words = append(words, strings.TrimSpace(strings.TrimPrefix(l, before)))
-		}
+		words := completeLine(*fabric, strings.Join(args, " ")+" ", prefix)
 		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 }

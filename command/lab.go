@@ -228,9 +228,7 @@ is locked.`,
 			fmt.Fprintf(w, "\nlocked in %s\n", filepath.Join(folder, lab.LockedFile))
 			return nil
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		ValidArgsFunction: completeFolders,
 	}
 	f.exerciseFlags(c)
 	return c
@@ -266,9 +264,7 @@ The exit code is 0 for full marks, and 1 otherwise.`,
 			}
 			return f.run(c, folder)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		ValidArgsFunction: completeFolders,
 	}
 	f.exerciseFlags(c)
 	flags := c.Flags()

@@ -26,11 +26,9 @@ gradebook writes
   DIR/history.csv    all grades of each student, in the order of GRADES
 
 If an exercise was graded several times, the last of GRADES counts.`,
-		Example: `  pausenet lab gradebook grades/pfc grades/ecn --out course`,
-		Args:    cobra.MinimumNArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		Example:           `  pausenet lab gradebook grades/pfc grades/ecn --out course`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeFolders,
 		RunE: func(c *cobra.Command, folders []string) error {
 			if err := notEmpty(c, "out"); err != nil {
 				return err

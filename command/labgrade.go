@@ -76,11 +76,9 @@ Grades are the same on any machine and in any order. A submission that exceeds
 --timeout gets no grade and is reported: grade it by hand.`,
 		Example: `  pausenet lab grade submissions --exercise pfc
   pausenet lab grade submissions --exercise challenge --teacher teacher.zip`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		Args:              cobra.ExactArgs(1),
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		ValidArgsFunction: completeFolders,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (required)")

@@ -37,11 +37,9 @@ parameters of --student; --into writes the student's reference solution.`,
 		Example: `  pausenet lab teacher teacher.zip
   pausenet lab teacher teacher.zip --exercise aimd --student anna
   pausenet lab teacher my-material --archive teacher.zip`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"zip"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		Args:              cobra.ExactArgs(1),
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+		ValidArgsFunction: cobra.FixedCompletions([]string{"zip"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.archive, "archive", "", "write the material as an archive into this `file`")

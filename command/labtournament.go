@@ -77,9 +77,7 @@ out. SUBMISSIONS is as for "lab grade".`,
 			}
 			return t.Flush()
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		ValidArgsFunction: completeFolders,
 	}
 	flags := c.Flags()
 	flags.StringVar(&exercise, "exercise", "tournament", "`name` or folder of the exercise")

@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/image"
 	"github.com/spf13/cobra"
 )
@@ -102,31 +103,37 @@ func completeNodes(fabric *string, ports bool) cobra.CompletionFunc {
 		if len(args) > 1 || len(args) == 1 && !ports {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
+		if len(args) == 1 {
+			return completeLine(*fabric, "link "+args[0]+" ", ""), no // neighbours
+		}
 		client, err := live.Dial(*fabric)
 		if err != nil {
 			return nil, no
 		}
 		defer client.Close()
-		if len(args) == 0 {
-			reply, err := client.Ask(live.Request{Verb: "inspect"})
-			if err != nil {
-				return nil, no
-			}
-			for _, n := range reply.Inspect.Nodes {
-				names = append(names, n.Name)
-			}
-			return names, no
-		}
-		line := "link " + args[0] + " " // completes neighbours
-		reply, err := client.Ask(live.Request{Verb: "complete", Line: line})
+		reply, err := client.Ask(live.Request{Verb: "inspect"})
 		if err != nil {
 			return nil, no
 		}
-		for _, l := range reply.Lines {
-			names = append(names, strings.TrimSpace(strings.TrimPrefix(l, line)))
+		for _, n := range reply.Inspect.Nodes {
+			names = append(names, n.Name)
 		}
 		return names, no
 	}
+}
+
+// completeLine returns a fabric's completions of the last word of a line for its shell, after the words before it.
+func completeLine(fabric, before, prefix string) []string {
+	client, err := live.Dial(fabric)
+	if err != nil {
+		return nil
+	}
+	defer client.Close()
+	reply, err := client.Ask(live.Request{Verb: "complete", Line: before + prefix})
+	if err != nil {
+		return nil
+	}
+	return lists.Map(reply.Lines, func(l string) string { return strings.TrimSpace(strings.TrimPrefix(l, before)) })
 }
 
 func completeFabrics(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -90,9 +90,7 @@ means over the seeds with 95 % confidence intervals.`,
 			}
 			return f.run(c, args, c.Flags().Changed("seed"))
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
-		},
+		ValidArgsFunction: completeScenarios,
 	}
 	flags := c.Flags()
 	controllersFlag(c, &f.controllers)

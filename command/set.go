@@ -3,8 +3,6 @@
 package command
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/live"
@@ -61,20 +59,7 @@ change, and warns of settings that are allowed but probably wrong.
 // completeSettings completes settings of the fabric in --fabric.
 func completeSettings(fabric *string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		const no = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		client, err := live.Dial(*fabric)
-		if err != nil {
-			return nil, no
-		}
-		defer client.Close()
-		reply, err := client.Ask(live.Request{Verb: "complete", Line: "set " + prefix})
-		if err != nil {
-			return nil, no
-		}
-		var settings []string
-		for _, l := range reply.Lines {
-			settings = append(settings, strings.TrimPrefix(l, "set "))
-		}
-		return settings, no
+		settings := completeLine(*fabric, "set ", prefix)
+		return settings, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 }

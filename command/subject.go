@@ -107,6 +107,11 @@ func builtinNames() []string {
 	return slices.Concat(scenario.BuiltinNames(), scenario.BuiltinSweepNames(), spec.BuiltinNames())
 }
 
+// completeScenarios completes built-in scenarios and files.
+func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
+}
+
 // completeSubjects completes built-ins and files.
 func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return builtinNames(), cobra.ShellCompDirectiveDefault

@@ -62,9 +62,7 @@ samples. Runs made with --record have the queues of all ports.`,
 			}
 			return f.view(c, args)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return scenario.BuiltinNames(), cobra.ShellCompDirectiveDefault
-		},
+		ValidArgsFunction: completeScenarios,
 	}
 	flags := c.Flags()
 	f.export.add(c)
