@@ -48,7 +48,8 @@ sweep). --cc checks other congestion controllers than the scenario's.`,
 				err := v.validate(name, sets, controllers)
 				if err != nil {
 					failed++
-					v.Error, v.Mistakes = err.Error(), mistakes(err)
+					v.Error = err.Error()
+					errors.As(err, &v.Mistakes)
 				}
 				if structured(format) {
 					continue
@@ -88,33 +89,13 @@ type validated struct {
 	Name  string `json:"name,omitempty"`
 	Error string `json:"error,omitempty"` // all mistakes as text; absent if none
 	// Mistakes holds the mistakes that have a position.
-	Mistakes []mistake `json:"mistakes,omitempty"`
-	Warnings []string  `json:"warnings"`
-	Flows    *int      `json:"flows,omitempty"`  // only for scenarios
-	Fabric   string    `json:"fabric,omitempty"` // for scenarios and topologies
-	Points   *int      `json:"points,omitempty"` // only for sweeps
+	Mistakes yamlspec.Problems `json:"mistakes,omitempty"`
+	Warnings []string          `json:"warnings"`
+	Flows    *int              `json:"flows,omitempty"`  // only for scenarios
+	Fabric   string            `json:"fabric,omitempty"` // for scenarios and topologies
+	Points   *int              `json:"points,omitempty"` // only for sweeps
 	// Same lists the sweep's points whose run equals an earlier point's.
 	Same []string `json:"same,omitempty"`
-}
-
-// mistake describes one mistake in a file. Lines and columns start at 1, and are 0 for a mistake of the whole file. A
-// mistake in --set has the file "--set". Path is the key's path as --set spells it, or empty for the file itself.
-type mistake struct {
-	File    string `json:"file"`
-	Path    string `json:"path"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Message string `json:"message"`
-}
-
-// mistakes returns the mistakes in err that have a position.
-func mistakes(err error) (all []mistake) {
-	var problems yamlspec.Problems
-	errors.As(err, &problems)
-	for _, p := range problems {
-		all = append(all, mistake{File: p.File, Path: p.Path, Line: p.Line, Column: p.Column, Message: p.Message})
-	}
-	return all
 }
 
 // validate reads one file or stream, and returns its warnings and mistakes.

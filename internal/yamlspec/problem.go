@@ -19,14 +19,14 @@ const maxExcerpt = 120
 
 // Problem describes one mistake in a file.
 type Problem struct {
-	File    string
-	Line    int // from 1; 0: the whole file
-	Column  int // in characters from 1
-	Width   int // characters to underline, at least 1
-	Message string
+	File string `json:"file"` // "--set" if it is in such a flag
 	// path of the value or key, in the form of --set: "flows.2.size"; empty: the whole file, or text that is no value
-	Path    string
-	Source  string // the line, or the part of a very long line around the mistake
+	Path    string `json:"path"`
+	Line    int    `json:"line,omitempty"`   // from 1; 0: the whole file
+	Column  int    `json:"column,omitempty"` // in characters from 1
+	Message string `json:"message"`
+	Width   int    `json:"-"` // characters to underline, at least 1
+	Source  string `json:"-"` // the line, or the part of a very long line around the mistake
 	skipped int    // number of characters of the line before Source
 	given   int    // Column as reported, which may be after the line's end
 	order   int    // number of the file among those read, by which problems are sorted
