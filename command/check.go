@@ -12,7 +12,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/headroom"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -307,17 +306,13 @@ func newHeadroomView(s *scenario.Scenario, check *headroom.Check) *headroomView 
 	for i := range check.Switches {
 		k := &check.Switches[i]
 		v.Switches = append(v.Switches, bufferKind{
-			Switches: nodeNames(plan, k.Nodes), Ports: k.Ports, Buffer: int64(k.Buffer), XOFF: int64(k.XOFF),
+			Switches: plan.NamesOf(k.Nodes), Ports: k.Ports, Buffer: int64(k.Buffer), XOFF: int64(k.XOFF),
 			Headroom: int64(k.Headroom),
 			Verdict:  provedIf(k.Margin() >= 0),
 		})
 	}
 	v.conclude()
 	return v
-}
-
-func nodeNames(plan *topologies.Plan, ids []topologies.NodeID) (names []string) {
-	return lists.Map(ids, func(id topologies.NodeID) string { return plan.Nodes[id].Name })
 }
 
 // conclude sets the overall verdict from the others.
@@ -355,8 +350,8 @@ func (v *headroomView) try(ctx context.Context, s *scenario.Scenario, check *hea
 		}
 		v.Ports[i].Tried = &headroomTest{
 			Port: scenario.PortLabel(plan, incast.Port), Receiver: plan.Nodes[incast.Receiver].Name,
-			Through: nodeNames(plan, incast.Through),
-			Beside:  nodeNames(plan, incast.Beside), Back: nodeNames(plan, incast.Back), Paused: t.Paused, Most: int64(t.Most),
+			Through: plan.NamesOf(incast.Through),
+			Beside:  plan.NamesOf(incast.Beside), Back: plan.NamesOf(incast.Back), Paused: t.Paused, Most: int64(t.Most),
 			XOFF:    int64(k.XOFF),
 			Dropped: t.Dropped, VirtualN: t.For.RoundNanoseconds(), Command: trial.command(t.Sets),
 		}

@@ -203,6 +203,11 @@ func (p *Plan) Names() []string {
 	return lists.Map(p.Nodes, func(n Node) string { return n.Name })
 }
 
+// NamesOf returns the names of nodes; nil for none.
+func (p *Plan) NamesOf(nodes []NodeID) []string {
+	return lists.Map(nodes, func(id NodeID) string { return p.Nodes[id].Name })
+}
+
 // NodeByName returns the node of a name, or nil.
 func (p *Plan) NodeByName(name string) *Node {
 	return lists.Find(p.Nodes, func(n *Node) bool { return n.Name == name })

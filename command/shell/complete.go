@@ -10,7 +10,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/internal/lists"
-	"github.com/pausenet/pausenet/topologies"
 )
 
 // Complete returns completions of a line's last word: a command or node first, then the command's arguments, or the
@@ -39,7 +38,7 @@ func (s *Shell) candidates(words []string, prefix string) []string {
 		return slices.Concat(completeVerbs(s, nil), customNames(s.Fabric.Plan.Commands), s.Fabric.Plan.Names())
 	}
 	if s.Fabric.Plan.NodeByName(words[0]) != nil {
-		return s.names(s.Fabric.Plan.Hosts)
+		return s.Fabric.Plan.NamesOf(s.Fabric.Plan.Hosts)
 	}
 	if words[0] == "source" {
 		paths, _ := filepath.Glob(prefix + "*")
@@ -54,10 +53,6 @@ func (s *Shell) candidates(words []string, prefix string) []string {
 		}
 	}
 	return nil
-}
-
-func (s *Shell) names(ids []topologies.NodeID) (names []string) {
-	return lists.Map(ids, func(id topologies.NodeID) string { return s.Fabric.Plan.Nodes[id].Name })
 }
 
 func completeVerbs(*Shell, []string) (names []string) {
@@ -75,7 +70,7 @@ func completeNodesOnce(s *Shell, args []string) []string {
 func completeSwitch(s *Shell, args []string) []string {
 	switch len(args) {
 	case 0:
-		return s.names(s.Fabric.Plan.Switch)
+		return s.Fabric.Plan.NamesOf(s.Fabric.Plan.Switch)
 	case 1:
 		return []string{"stop", "start"}
 	}
@@ -90,7 +85,7 @@ func completeUDP(s *Shell, args []string) []string {
 	return completeHosts(s, args)
 }
 
-func completeHosts(s *Shell, _ []string) []string { return s.names(s.Fabric.Plan.Hosts) }
+func completeHosts(s *Shell, _ []string) []string { return s.Fabric.Plan.NamesOf(s.Fabric.Plan.Hosts) }
 
 func completeFlow(s *Shell, args []string) []string {
 	switch len(args) {
@@ -178,7 +173,7 @@ func completeSet(s *Shell, args []string) []string {
 		return nil
 	}
 	names := []string{"switch."}
-	for _, name := range s.names(s.Fabric.Plan.Switch) {
+	for _, name := range s.Fabric.Plan.NamesOf(s.Fabric.Plan.Switch) {
 		names = append(names, name+".")
 	}
 	return names

@@ -24,7 +24,7 @@ var windowVerbs = []verb{
 }
 
 func (s *Shell) xterm(args []string) error {
-	return openWindows(s.Fabric.Name, args, s.Fabric.Plan.Names(), s.names(s.Fabric.Plan.Hosts))
+	return openWindows(s.Fabric.Name, args, s.Fabric.Plan.Names(), s.Fabric.Plan.NamesOf(s.Fabric.Plan.Hosts))
 }
 
 // openWindows opens a window for each of the given nodes, or for each host.

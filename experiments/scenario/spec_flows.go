@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/keys"
-	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -382,7 +381,7 @@ func (d *decoder) checkPath(m *yamlspec.Mapping, ends Flow, f *FlowExtras) bool 
 }
 
 func (d *decoder) list(nodes []topologies.NodeID) string {
-	names := lists.Map(nodes, func(id topologies.NodeID) string { return d.s.Topology.Nodes[id].Name })
+	names := d.s.Topology.NamesOf(nodes)
 	return strings.Join(names, " and ")
 }
 

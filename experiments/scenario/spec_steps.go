@@ -340,7 +340,7 @@ func (d *decoder) step(v *yamlspec.Value, w *workloadEntry, hosts []int) (s *ste
 	members, own, placement := d.someRanks(parts, hosts, w.View.Placement)
 	if s = d.collectiveStep(of, parts, w, &e.collective, members, placement); s != nil {
 		s.of = own
-		w.View.Steps[len(w.View.Steps)-1].Ranks = d.nodeNames(own)
+		w.View.Steps[len(w.View.Steps)-1].Ranks = d.s.Topology.NamesOf(own)
 	}
 	return s
 }
@@ -370,15 +370,10 @@ func (d *decoder) compute(v *yamlspec.Value, w *workloadEntry, c collective.Comp
 		v.Errorf("compute exceeds the maximum of %v", maxDuration)
 		return nil
 	}
-	view := StepView{Compute: nanoseconds(c.Time), Jitter: nanoseconds(c.Jitter), Slow: d.nodeNames(s.slow)}
+	view := StepView{Compute: nanoseconds(c.Time), Jitter: nanoseconds(c.Jitter), Slow: d.s.Topology.NamesOf(s.slow)}
 	if len(s.slow) > 0 {
 		view.Factor = c.Factor
 	}
 	w.View.Steps = append(w.View.Steps, view)
 	return s
-}
-
-// nodeNames returns the names of nodes, nil for none.
-func (d *decoder) nodeNames(nodes []topologies.NodeID) (names []string) {
-	return lists.Map(nodes, func(id topologies.NodeID) string { return d.s.Topology.Nodes[id].Name })
 }

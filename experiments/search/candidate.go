@@ -8,7 +8,6 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/explore"
 	"github.com/pausenet/pausenet/experiments/scenario"
-	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 )
 
@@ -161,7 +160,7 @@ func (e ends) hosts(plan *topologies.Plan) []string {
 	if e.word == "" || plan == nil {
 		return e.names
 	}
-	return lists.Map(plan.Hosts, func(id topologies.NodeID) string { return plan.Nodes[id].Name })
+	return plan.NamesOf(plan.Hosts)
 }
 
 // links returns the labels of links.

@@ -184,7 +184,7 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route)
 				}
 			}
 			from, into := ends[to.pair.From], ends[to.pair.To]
-			via := lists.Map(to.via, func(id topologies.NodeID) string { return plan.Nodes[id].Name })
+			via := plan.NamesOf(to.via)
 			for j := range min(mostSenders, len(from)) {
 				receiver := into[(j+i)%len(into)]
 				line := fmt.Sprintf("  - {tag: %s, from: %s, to: %s, size: unbounded, priority: %d, expect_unfinished: true, via: [%s]}\n",
