@@ -3,6 +3,7 @@
 package live
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"time"
@@ -167,7 +168,7 @@ func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
 		select {
 		case s, ok := <-c.frames:
 			if !ok {
-				return errorsOf(flush(vtime.Never), file.Close())
+				return errors.Join(flush(vtime.Never), file.Close())
 			}
 			idle = false
 			if err := add(s); err != nil {
@@ -191,7 +192,7 @@ func (c *Capture) write(file *capture.Writer, stop <-chan struct{}) error {
 					}
 				}
 			}
-			return errorsOf(flush(vtime.Never), file.Close())
+			return errors.Join(flush(vtime.Never), file.Close())
 		}
 	}
 }

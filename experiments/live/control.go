@@ -294,95 +294,84 @@ func (f *Fabric) handle(line []byte, inside bool) (r Request, reply Reply) {
 
 func send(w io.Writer, r Reply) error { return json.NewEncoder(w).Encode(r) }
 
-func (f *Fabric) answer(r Request) (reply Reply) {
+// answer answers a request.
+func (f *Fabric) answer(r Request) Reply {
+	reply, err := f.reply(r)
+	if err != nil {
+		return Reply{Error: err.Error()}
+	}
+	return reply
+}
+
+func (f *Fabric) reply(r Request) (Reply, error) {
 	switch r.Verb {
 	case "inspect":
 		d, err := f.Describe()
-		if err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{Inspect: d}
+		return Reply{Inspect: d}, err
 	case "node":
 		n, err := f.Node(r.Node)
 		if err != nil {
-			return Reply{Error: err.Error()}
+			return Reply{}, err
 		}
 		place, err := f.place(n.ID)
 		if err != nil {
-			return Reply{Error: err.Error()}
+			return Reply{}, err
 		}
 		return Reply{
 			Privileged: place.Privileged, Routes: place.Routes, Environment: place.Environment, Folder: place.Folder,
 			files: place.Files(),
-		}
+		}, nil
 	case "program":
 		if len(r.Command) == 0 {
-			return Reply{Error: "the request has no command"}
+			return Reply{}, errors.New("the request has no command")
 		}
-		if _, err := f.Node(r.Node); err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{}
+		_, err := f.Node(r.Node)
+		return Reply{}, err
 	case "capture":
-		if _, err := f.CapturePorts(r.Node, r.Port); err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{}
+		_, err := f.CapturePorts(r.Node, r.Port)
+		return Reply{}, err
 	case "events":
 		for _, kind := range r.Kinds {
 			if !slices.Contains(EventKinds, kind) {
-				return Reply{Error: fmt.Sprintf("unknown kind of event %q%s", kind, spelling.Suggest(kind, EventKinds))}
+				return Reply{}, fmt.Errorf("unknown kind of event %q%s", kind, spelling.Suggest(kind, EventKinds))
 			}
 		}
-		return Reply{}
+		return Reply{}, nil
 	case "line":
 		if f.options.Line == nil {
-			return Reply{Error: "this fabric has no shell"}
+			return Reply{}, errNoShell
 		}
-		return Reply{}
+		return Reply{}, nil
 	case "complete":
 		if f.options.Complete == nil {
-			return Reply{Error: "this fabric has no shell"}
+			return Reply{}, errNoShell
 		}
-		return Reply{Lines: f.options.Complete(f, r.Line)}
+		return Reply{Lines: f.options.Complete(f, r.Line)}, nil
 	case "set":
 		warnings, err := f.Set(r.Line)
-		if err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{Lines: warnings}
+		return Reply{Lines: warnings}, err
 	case "fault":
 		span, ends, err := f.Fault(r.Command)
-		if err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{EndsNS: ends.Nanoseconds(), WaitNS: f.Wall(span).Nanoseconds()}
+		return Reply{EndsNS: ends.Nanoseconds(), WaitNS: f.Wall(span).Nanoseconds()}, err
 	case "way":
 		ports, err := f.Way(r.Flow)
-		if err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{Lines: ports}
+		return Reply{Lines: ports}, err
 	case "snapshot":
 		s, err := f.Snapshot()
-		if err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{Snapshot: s}
+		return Reply{Snapshot: s}, err
 	case "counters":
 		c, err := f.Counters()
-		if err != nil {
-			return Reply{Error: err.Error()}
-		}
-		return Reply{Counters: c}
+		return Reply{Counters: c}, err
 	case "down":
 		s := f.server
 		s.once.Do(func() { close(s.asked) })
 		<-s.ended
-		return Reply{Verdict: s.verdict}
+		return Reply{Verdict: s.verdict}, nil
 	}
-	return Reply{Error: fmt.Sprintf("unknown verb %q", r.Verb)}
+	return Reply{}, fmt.Errorf("unknown verb %q", r.Verb)
 }
+
+var errNoShell = errors.New("this fabric has no shell")
 
 func (f *Fabric) serveCapture(c *connection, r Request, first Reply) {
 	ports, err := f.CapturePorts(r.Node, r.Port)
@@ -398,10 +387,10 @@ func (f *Fabric) serveCapture(c *connection, r Request, first Reply) {
 // CapturePorts returns a node's ports, or the one with a neighbour's name or a number.
 func (f *Fabric) CapturePorts(node, port string) ([]topologies.PortID, error) {
 	n, err := f.Node(node)
-	if err != nil || port == "" {
-		if err != nil {
-			return nil, err
-		}
+	switch {
+	case err != nil:
+		return nil, err
+	case port == "":
 		return n.Ports, nil
 	}
 	return scenario.FindPorts(f.Plan, node+":"+port)
@@ -438,5 +427,3 @@ func (f *Fabric) tell(v Verdict) {
 	s.mutex.Unlock()
 	s.handlers.Wait()
 }
-
-func errorsOf(errs ...error) error { return errors.Join(errs...) }
