@@ -106,13 +106,9 @@ func (g *groups[K]) add(key K, name string) {
 // indexes or, without any, for all. Programs on the fabric may send in any priority.
 func (s *Scenario) LiveWarnings(spec *cc.Spec, switches ...int) []string {
 	w := warner{s: s, spec: spec, needs: spec.Needs, live: true, only: switches}
-	w.controllerFile()
-	w.buffers()
-	w.pauses()
-	w.marks()
-	w.headrooms()
-	w.cycles()
-	w.unmarked()
+	for _, add := range []func(){w.controllerFile, w.buffers, w.pauses, w.marks, w.headrooms, w.cycles, w.unmarked} {
+		add()
+	}
 	return w.texts
 }
 
@@ -134,28 +130,13 @@ func (w *warner) controllerFile() {
 
 // addAll adds the warnings of a run.
 func (w *warner) addAll() {
-	w.files()
-	w.controllerFile()
-	w.buffers()
-	w.pauses()
-	w.marks()
-	w.headrooms()
-	w.cycles()
-	w.priorities()
-	w.scheduler()
-	w.trimming()
-	w.timeouts()
-	w.reordering()
-	w.telemetry()
-	w.controllers()
-	w.grants()
-	w.constants()
-	w.weights()
-	w.periods()
-	w.qps()
-	w.balancing()
-	w.polarisation()
-	w.programs()
+	for _, add := range []func(){
+		w.files, w.controllerFile, w.buffers, w.pauses, w.marks, w.headrooms, w.cycles, w.priorities,
+		w.scheduler, w.trimming, w.timeouts, w.reordering, w.telemetry, w.controllers, w.grants, w.constants,
+		w.weights, w.periods, w.qps, w.balancing, w.polarisation, w.programs,
+	} {
+		add()
+	}
 }
 
 type warner struct {
