@@ -136,6 +136,18 @@ const dataOpcodes = 1<<OpSendFirst | 1<<OpSendMiddle | 1<<OpSendLast | 1<<OpSend
 // answerLen returns how many bytes follow the BTH of an acknowledgement.
 func (o Opcode) answerLen() int { return AETHLen + o.added() }
 
+// opcodeNames holds the names of opcodes without telemetry, timestamp or demand.
+var opcodeNames = [256]string{
+	OpSendFirst: "SEND_FIRST", OpSendMiddle: "SEND_MIDDLE", OpSendLast: "SEND_LAST", OpSendOnly: "SEND_ONLY",
+	OpWriteFirst: "WRITE_FIRST", OpWriteMiddle: "WRITE_MIDDLE", OpWriteLast: "WRITE_LAST",
+	OpWriteOnly: "WRITE_ONLY", OpSendLastImm: "SEND_LAST_IMM", OpSendOnlyImm: "SEND_ONLY_IMM",
+	OpWriteLastImm: "WRITE_LAST_IMM", OpWriteOnlyImm: "WRITE_ONLY_IMM", OpReadRequest: "READ_REQUEST",
+	OpReadResponseFirst: "READ_RESPONSE_FIRST", OpReadResponseMiddle: "READ_RESPONSE_MIDDLE",
+	OpReadResponseLast: "READ_RESPONSE_LAST", OpReadResponseOnly: "READ_RESPONSE_ONLY",
+	OpAtomicAck: "ATOMIC_ACK", OpCompareSwap: "COMPARE_SWAP", OpFetchAdd: "FETCH_ADD",
+	OpDatagram: "UD_SEND_ONLY", OpDatagramImm: "UD_SEND_ONLY_IMM", OpAck: "ACK", OpCNP: "CNP",
+}
+
 // String returns the opcode's name, such as "WRITE_ONLY" or, with telemetry, "WRITE_ONLY INT", with a timestamp
 // "WRITE_ONLY TS", with a demand "WRITE_ONLY DEMAND".
 func (o Opcode) String() string {
@@ -148,55 +160,8 @@ func (o Opcode) String() string {
 		}
 		return o.Operation().String() + " TS"
 	}
-	switch o {
-	case OpSendFirst:
-		return "SEND_FIRST"
-	case OpSendMiddle:
-		return "SEND_MIDDLE"
-	case OpSendLast:
-		return "SEND_LAST"
-	case OpSendOnly:
-		return "SEND_ONLY"
-	case OpWriteFirst:
-		return "WRITE_FIRST"
-	case OpWriteMiddle:
-		return "WRITE_MIDDLE"
-	case OpWriteLast:
-		return "WRITE_LAST"
-	case OpWriteOnly:
-		return "WRITE_ONLY"
-	case OpSendLastImm:
-		return "SEND_LAST_IMM"
-	case OpSendOnlyImm:
-		return "SEND_ONLY_IMM"
-	case OpWriteLastImm:
-		return "WRITE_LAST_IMM"
-	case OpWriteOnlyImm:
-		return "WRITE_ONLY_IMM"
-	case OpReadRequest:
-		return "READ_REQUEST"
-	case OpReadResponseFirst:
-		return "READ_RESPONSE_FIRST"
-	case OpReadResponseMiddle:
-		return "READ_RESPONSE_MIDDLE"
-	case OpReadResponseLast:
-		return "READ_RESPONSE_LAST"
-	case OpReadResponseOnly:
-		return "READ_RESPONSE_ONLY"
-	case OpAtomicAck:
-		return "ATOMIC_ACK"
-	case OpCompareSwap:
-		return "COMPARE_SWAP"
-	case OpFetchAdd:
-		return "FETCH_ADD"
-	case OpDatagram:
-		return "UD_SEND_ONLY"
-	case OpDatagramImm:
-		return "UD_SEND_ONLY_IMM"
-	case OpAck:
-		return "ACK"
-	case OpCNP:
-		return "CNP"
+	if name := opcodeNames[o]; name != "" {
+		return name
 	}
 	return fmt.Sprintf("opcode 0x%02x", uint8(o))
 }

@@ -27,35 +27,17 @@ const (
 	KindDatagram
 )
 
+// kindNames holds the names of all kinds except KindOther.
+var kindNames = [256]string{
+	KindData: "data", KindAck: "ack", KindNak: "nak", KindCNP: "cnp", KindCNM: "cnm", KindPFC: "pfc",
+	KindReadRequest: "read", KindReadResponse: "read response", KindAtomic: "atomic",
+	KindAtomicAck: "atomic ack", KindDatagram: "datagram", KindGrant: "grant", KindRequest: "request",
+}
+
 // String returns the kind's name.
 func (k Kind) String() string {
-	switch k {
-	case KindData:
-		return "data"
-	case KindAck:
-		return "ack"
-	case KindNak:
-		return "nak"
-	case KindCNP:
-		return "cnp"
-	case KindCNM:
-		return "cnm"
-	case KindPFC:
-		return "pfc"
-	case KindReadRequest:
-		return "read"
-	case KindReadResponse:
-		return "read response"
-	case KindAtomic:
-		return "atomic"
-	case KindAtomicAck:
-		return "atomic ack"
-	case KindDatagram:
-		return "datagram"
-	case KindGrant:
-		return "grant"
-	case KindRequest:
-		return "request"
+	if name := kindNames[k]; name != "" {
+		return name
 	}
 	return "other"
 }
