@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -216,13 +217,7 @@ func CompareNames(a, b string) int {
 			a, b = a[1:], b[1:]
 			continue
 		}
-		x, y := a[:na], b[:nb]
-		for len(x) > 1 && x[0] == '0' {
-			x = x[1:]
-		}
-		for len(y) > 1 && y[0] == '0' {
-			y = y[1:]
-		}
+		x, y := strings.TrimLeft(a[:na], "0"), strings.TrimLeft(b[:nb], "0")
 		if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
 			return c
 		}
@@ -233,11 +228,7 @@ func CompareNames(a, b string) int {
 
 // digits returns the number of digits at the start of s.
 func digits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
+	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
 
 // SortPorts orders the ports of each node by their names.

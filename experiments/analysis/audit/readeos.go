@@ -389,12 +389,9 @@ func (l eosLine) priority(into *Priorities) error {
 
 // eosSpeed returns the rate in Mb/s of a speed such as 100gfull, 400g-8, 10000full or auto; 0: unknown.
 func eosSpeed(text string) int64 {
-	digits := 0
-	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
-		digits++
-	}
-	n, _ := strconv.ParseInt(text[:digits], 10, 32)
-	if strings.HasPrefix(text[digits:], "g") {
+	rest := strings.TrimLeft(text, "0123456789")
+	n, _ := strconv.ParseInt(text[:len(text)-len(rest)], 10, 32)
+	if strings.HasPrefix(rest, "g") {
 		n *= 1000
 	}
 	return n

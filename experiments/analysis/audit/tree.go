@@ -139,11 +139,8 @@ const mostPorts = 4096
 func portNames(text string) (all []string, err error) {
 	for _, word := range strings.Split(text, ",") {
 		name, last, ranged := strings.Cut(word, "-")
-		digits := len(name)
-		for digits > 0 && name[digits-1] >= '0' && name[digits-1] <= '9' {
-			digits--
-		}
-		a, err1 := strconv.Atoi(name[digits:])
+		stem := strings.TrimRight(name, "0123456789")
+		a, err1 := strconv.Atoi(name[len(stem):])
 		b, err2 := strconv.Atoi(last)
 		if !ranged || err1 != nil || err2 != nil {
 			all = append(all, word)
@@ -153,7 +150,7 @@ func portNames(text string) (all []string, err error) {
 			return nil, fmt.Errorf("%q is not a range of at most %d ports, such as swp1-4", word, mostPorts)
 		}
 		for ; a <= b; a++ {
-			all = append(all, name[:digits]+strconv.Itoa(a))
+			all = append(all, stem+strconv.Itoa(a))
 		}
 	}
 	return all, nil
