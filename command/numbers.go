@@ -11,6 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/orchestrator/engine/partition"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
+	"github.com/pausenet/pausenet/topologies"
 )
 
 // seedFlag implements the value of a flag for a seed.
@@ -91,9 +92,4 @@ func checkProcessors(c *cobra.Command, planeName string) error {
 }
 
 // count formats a number of things: "1 hop", "3 hops".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+var count = topologies.Plural

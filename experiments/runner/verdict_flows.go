@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -18,7 +19,7 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 	cutOff, text := r.cutOff()
 	switch {
 	case drained && deadlock:
-		v.Worsen(measure.Fail, "%s did not finish: they stopped for good (deadlock)", flowCount(open))
+		v.Worsen(measure.Fail, "%s did not finish: they stopped for good (deadlock)", topologies.Plural(open, "flow"))
 	case drained && r.engine.Now() >= s.Duration+s.DrainLimit:
 		why := "increase drain_limit if they only need more time"
 		if cutOff > 0 {
@@ -28,10 +29,10 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 			why += "; increase drain_limit if the others only need more time"
 		}
 		v.Worsen(measure.Fail, "%d of %s unfinished %v after the duration, when drain_limit ended the run%s: %s", open,
-			flowCount(sum.Flows.Count), s.DrainLimit, r.lost(sum), why)
+			topologies.Plural(sum.Flows.Count, "flow"), s.DrainLimit, r.lost(sum), why)
 	case r.engine.ControlErrors() > 0 && (drained || len(r.stopped) > 0):
 		v.Worsen(measure.Fail, "%s did not finish: the congestion control of %d of them returned an invalid rate or window",
-			flowCount(max(open, len(r.stopped))), r.engine.ControlErrors())
+			topologies.Plural(max(open, len(r.stopped)), "flow"), r.engine.ControlErrors())
 	case len(r.stopped) > 0:
 		first, flows := r.stopped[0], r.flows()
 		f, arrived := s.Flow(first), units.Bytes(flows.delivered(first))
@@ -48,14 +49,15 @@ func (r *runner) judgeStopped(v *measure.Verdict, sum *measure.Summary, deadlock
 		}
 		v.Worsen(measure.Fail, "%s stopped for good, with nothing in flight and no timer to retransmit%s; the first is "+
 			"flow %d, %s to %s, with %v of %s delivered%s",
-			flowCount(len(r.stopped)), r.lost(sum), first, s.Topology.Nodes[f.Source].Name,
+			topologies.Plural(len(r.stopped), "flow"), r.lost(sum), first, s.Topology.Nodes[f.Source].Name,
 			s.Topology.Nodes[f.Destination].Name, arrived, size, remedy)
 	case drained:
 		why := "look for a host that sends PAUSE without end, or a link that stays down"
 		if cutOff > 0 {
 			why = text
 		}
-		v.Worsen(measure.Fail, "%s did not finish: they stopped for good%s: %s", flowCount(open), r.lost(sum), why)
+		v.Worsen(measure.Fail, "%s did not finish: they stopped for good%s: %s", topologies.Plural(open, "flow"),
+			r.lost(sum), why)
 	}
 }
 
@@ -125,14 +127,14 @@ func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 	}
 	remedy := "try a longer duration, or drain: true (or expect_unfinished: true for flows that may outlast the run)"
 	if cutOff, text := r.cutOff(); cutOff >= open {
-		v.Worsen(measure.Warn, "%d of %s unfinished at %v%s%s: %s", open, flowCount(sum.Flows.Count), r.engine.Now(),
-			r.lost(sum), of, text)
+		v.Worsen(measure.Warn, "%d of %s unfinished at %v%s%s: %s", open, topologies.Plural(sum.Flows.Count, "flow"),
+			r.engine.Now(), r.lost(sum), of, text)
 		return
 	} else if cutOff > 0 {
 		remedy = text + "; for the others, " + remedy
 	}
-	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: %s", open, flowCount(sum.Flows.Count),
-		r.engine.Now(), late, r.lost(sum), of, remedy)
+	v.Worsen(measure.Warn, "duration too short: %d of %s unfinished at %v%s%s%s: %s", open,
+		topologies.Plural(sum.Flows.Count, "flow"), r.engine.Now(), late, r.lost(sum), of, remedy)
 }
 
 // judgeUndelivered reports started flows without any delivered byte, whatever the scenario expects of them.
@@ -149,7 +151,7 @@ func (r *runner) judgeUndelivered(v *measure.Verdict) {
 		}
 	}
 	if len(names) > 0 {
-		v.Worsen(measure.Warn, "%s delivered nothing: %s", flowCount(len(names)), scenario.Few(names))
+		v.Worsen(measure.Warn, "%s delivered nothing: %s", topologies.Plural(len(names), "flow"), scenario.Few(names))
 	}
 }
 
@@ -185,11 +187,4 @@ func (r *runner) lost(sum *measure.Summary) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%d frames dropped)", sum.Drops.Frames)
-}
-
-func flowCount(n int) string {
-	if n == 1 {
-		return "1 flow"
-	}
-	return fmt.Sprintf("%d flows", n)
 }
