@@ -2,7 +2,9 @@ package deadlock
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pausenet/pausenet/topologies"
 )
@@ -200,14 +202,7 @@ func (p *Proof) again(ctx context.Context, c *Cycle, d *Demonstration, of Settin
 
 // bracketed formats priorities as a YAML list.
 func bracketed(priorities []uint8) string {
-	text := "["
-	for i, p := range priorities {
-		if i > 0 {
-			text += ", "
-		}
-		text += string('0' + rune(p))
-	}
-	return text + "]"
+	return strings.ReplaceAll(fmt.Sprint(priorities), " ", ", ")
 }
 
 // LayerPriorities returns the priorities for layers: those that are lossless first, then others without the hosts'
