@@ -175,9 +175,6 @@ func (b BTH) PadCount() int { return int(b[bthFlags] >> bthPadShift & 3) }
 // TVer returns the transport version, 0.
 func (b BTH) TVer() uint8 { return b[bthFlags] & bthTVerMask }
 
-// PKey returns the partition key.
-func (b BTH) PKey() uint16 { return binary.BigEndian.Uint16(b[bthPKey:]) }
-
 // FECN returns the forward congestion bit. Without BECN it means "undetermined" in pausenet's CNPs (TCD); in ACKs it
 // echoes CE.
 func (b BTH) FECN() bool { return b[bthECN]&bthFECN != 0 }

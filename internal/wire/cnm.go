@@ -27,12 +27,6 @@ func (c CNM) Flows() int { return int(binary.BigEndian.Uint16(c[cnmFlows:])) }
 // RateMbps returns the congested egress port's rate.
 func (c CNM) RateMbps() uint32 { return binary.BigEndian.Uint32(c[cnmRate:]) }
 
-// FlowIDLow returns the low byte of the id, which is all that the figure includes.
-func (c CNM) FlowIDLow() uint8 { return c[cnmFlowLow] }
-
-// FlowsShort returns N saturated at 255, as in the figure.
-func (c CNM) FlowsShort() uint8 { return c[cnmFlowsSat] }
-
 // PutCNM writes a message and returns its length. len(buf) must be at least CNMLen; flows must not be negative.
 func PutCNM(buf []byte, dst, src MAC, flowID uint16, flows int, rateMbps uint32) int {
 	f := buf[:CNMLen]

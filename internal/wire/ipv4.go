@@ -76,9 +76,6 @@ func (p IPv4) ECN() ECN { return ECN(p[ipTOS] & 3) }
 // TotalLen returns the packet's length, header included.
 func (p IPv4) TotalLen() int { return int(binary.BigEndian.Uint16(p[ipTotalLen:])) }
 
-// ID returns the identification field; pausenet sends 0, which RFC 6864 permits under DF.
-func (p IPv4) ID() uint16 { return binary.BigEndian.Uint16(p[ipID:]) }
-
 // Fragmented reports whether the packet is a fragment.
 func (p IPv4) Fragmented() bool { return binary.BigEndian.Uint16(p[ipFragment:])&ipFragmentMask != 0 }
 
@@ -99,9 +96,6 @@ func (p IPv4) Dst() Addr { return Addr(p[ipDst : ipDst+4]) }
 
 // SetECN rewrites the congestion codepoint and adjusts the checksum.
 func (p IPv4) SetECN(e ECN) { p.setWord(ipVersionIHL, p[ipVersionIHL], p[ipTOS]&^3|uint8(e&3)) }
-
-// SetTTL rewrites the time to live and adjusts the checksum.
-func (p IPv4) SetTTL(ttl uint8) { p.setWord(ipTTL, ttl, p[ipProtocol]) }
 
 // setWord rewrites the 16 bits at off and updates the checksum by RFC 1624 equation 3, HC' = ~(~HC + ~m + m'). (RFC
 // 1141's shorter form can leave 0xffff where a full computation gives 0.)

@@ -60,9 +60,6 @@ func (p IPv6) TrafficClass() uint8 { return uint8(binary.BigEndian.Uint16(p) >> 
 // ECN returns the congestion codepoint.
 func (p IPv6) ECN() ECN { return ECN(p[1] >> 4 & 3) }
 
-// SetECN rewrites the congestion codepoint.
-func (p IPv6) SetECN(e ECN) { p[1] = p[1]&^0x30 | uint8(e&3)<<4 }
-
 // setTrafficClass writes the first word, with a flow label of 0.
 func (p IPv6) setTrafficClass(tos uint8) { binary.BigEndian.PutUint32(p, 6<<28|uint32(tos)<<20) }
 

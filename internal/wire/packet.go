@@ -94,9 +94,6 @@ func (p *Packet) Version() Version {
 	return V4
 }
 
-// Ethernet returns the frame.
-func (p *Packet) Ethernet() Ethernet { return p.frame }
-
 // IPv4 returns the IPv4 packet; nil if the frame has none.
 func (p *Packet) IPv4() IPv4 {
 	if !p.ip {
@@ -104,12 +101,6 @@ func (p *Packet) IPv4() IPv4 {
 	}
 	return p.frame[EthernetLen:]
 }
-
-// UDP returns a RoCEv2 frame's UDP datagram; nil for other frames.
-func (p *Packet) UDP() UDP { return UDP(p.roce(BTHLen + UDPLen)) }
-
-// BTH returns the base transport header, nil if the frame is not RoCEv2.
-func (p *Packet) BTH() BTH { return BTH(p.roce(BTHLen)) }
 
 // roce returns the frame from this many bytes before the BTH's end on.
 func (p *Packet) roce(before int) []byte {
@@ -135,14 +126,6 @@ func (p *Packet) INT() INT {
 		return nil
 	}
 	return p.frame[p.headers+at : p.headers+at+INTLen]
-}
-
-// AETH returns the header of an ACK or NAK; nil otherwise.
-func (p *Packet) AETH() AETH {
-	if p.Kind != KindAck && p.Kind != KindNak {
-		return nil
-	}
-	return p.frame[p.headers : p.headers+AETHLen]
 }
 
 // Data returns a data packet's or a datagram's payload; nil for other packets.
