@@ -124,13 +124,13 @@ const harmless verdict = "harmless"
 
 // cycleView describes one cycle.
 type cycleView struct {
-	Failed     []string    `json:"failed_links"`
-	Priorities []uint8     `json:"priorities"`
-	Buffers    []waitView  `json:"buffers"`
-	Alike      int         `json:"cycles_of_this_kind"`
-	Component  int         `json:"buffers_of_component"`
-	Harmless   string      `json:"harmless,omitempty"` // reason; empty: not harmless
-	Run        *cycleTrial `json:"run,omitempty"`
+	Failed     []string               `json:"failed_links"`
+	Priorities certificate.Priorities `json:"priorities"`
+	Buffers    []waitView             `json:"buffers"`
+	Alike      int                    `json:"cycles_of_this_kind"`
+	Component  int                    `json:"buffers_of_component"`
+	Harmless   string                 `json:"harmless,omitempty"` // reason; empty: not harmless
+	Run        *cycleTrial            `json:"run,omitempty"`
 }
 
 // waitView describes a buffer of a cycle, and the flows whose frames make it wait for the next buffer.
@@ -152,14 +152,14 @@ type cycleTrial struct {
 
 // remedyView describes the remedies, which would exclude the cycles.
 type remedyView struct {
-	Layers     int             `json:"priorities_by_pair"` // 0: eight are not enough
-	Priorities []uint8         `json:"priorities,omitempty"`
-	Pairs      []layerView     `json:"pairs,omitempty"` // pairs whose priority is not the first
-	LayerRun   *deadlock.Trial `json:"run_with_priorities_by_pair,omitempty"`
-	Bumps      int             `json:"priorities_by_hop"`
-	Severed    int             `json:"up_down_pairs_severed"`
-	Joined     int             `json:"up_down_pairs_joined"`
-	UpDownRun  *deadlock.Trial `json:"run_up_down,omitempty"`
+	Layers     int                    `json:"priorities_by_pair"` // 0: eight are not enough
+	Priorities certificate.Priorities `json:"priorities,omitempty"`
+	Pairs      []layerView            `json:"pairs,omitempty"` // pairs whose priority is not the first
+	LayerRun   *deadlock.Trial        `json:"run_with_priorities_by_pair,omitempty"`
+	Bumps      int                    `json:"priorities_by_hop"`
+	Severed    int                    `json:"up_down_pairs_severed"`
+	Joined     int                    `json:"up_down_pairs_joined"`
+	UpDownRun  *deadlock.Trial        `json:"run_up_down,omitempty"`
 }
 
 // layerView gives a pair of leaves its priority.

@@ -30,9 +30,17 @@ type Certificate struct {
 	Classes  []Class `json:"classes"`
 }
 
+// Priorities lists priorities, 0 to 7. In JSON it is a list of numbers.
+type Priorities []uint8
+
+// MarshalJSON writes the numbers: for bytes, encoding/json writes base64.
+func (p Priorities) MarshalJSON() ([]byte, error) {
+	return []byte(strings.ReplaceAll(fmt.Sprint([]uint8(p)), " ", ",")), nil
+}
+
 // Class covers lossless priorities with equal traffic.
 type Class struct {
-	Priorities []uint8 `json:"priorities"`
+	Priorities Priorities `json:"priorities"`
 	// Pairs lists the switches where frames enter and leave the fabric; null: from each switch with hosts to each other.
 	Pairs [][2]string `json:"pairs"`
 	// Orders lists egress ports of links between switches. Cases names the sets of failed links, each by one of its ports,

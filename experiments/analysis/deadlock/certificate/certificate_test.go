@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,4 +122,18 @@ func FuzzRead(f *testing.F) {
 		}
 		_, _ = Check(c, fabric)
 	})
+}
+
+// TestPriorities checks that priorities are numbers in JSON. Certificates that have them in base64, as bytes, are read too.
+func TestPriorities(t *testing.T) {
+	text, err := json.Marshal(Priorities{0, 3, 7})
+	if err != nil || string(text) != "[0,3,7]" {
+		t.Errorf("got %s, %v, want [0,3,7]", text, err)
+	}
+	for _, text := range []string{"[3]", `"Aw=="`} {
+		var p Priorities
+		if err := json.Unmarshal([]byte(text), &p); err != nil || !slices.Equal(p, Priorities{3}) {
+			t.Errorf("%s: got %v, %v, want priority 3", text, p, err)
+		}
+	}
 }
