@@ -124,7 +124,7 @@ func TestCyclePaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := func(a, b string) topologies.PortID {
-		return plan.PortBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]
+		return plan.PortsBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]
 	}
 	d := plan.DependenciesOf(plan.Routes(), [][2]int{{0, 2}, {2, 0}})
 	if c := d.Cycle(); c != nil {

@@ -192,9 +192,9 @@ func (p *Plan) NextHops(sw, to int) []PortID { return p.routes.Next(sw, to) }
 // PeerNode returns the node at the other end of port id.
 func (p *Plan) PeerNode(id PortID) *Node { return &p.Nodes[p.Ports[p.Ports[id].Peer].Node] }
 
-// PortBetween returns the ports of a that are linked to b, in ascending order: none, one, or several for parallel
+// PortsBetween returns the ports of a that are linked to b, in ascending order: none, one, or several for parallel
 // links.
-func (p *Plan) PortBetween(a, b NodeID) []PortID {
+func (p *Plan) PortsBetween(a, b NodeID) []PortID {
 	return lists.Filter(p.Nodes[a].Ports, func(id PortID) bool { return p.Ports[p.Ports[id].Peer].Node == b })
 }
 

@@ -31,7 +31,7 @@ func TestLink(t *testing.T) {
 	f := bringUp(t, "")
 	defer down(t, f)
 	from, to := f.Plan.NodeByName("leaf0"), f.Plan.NodeByName("spine0")
-	out := int(f.Plan.PortBetween(from.ID, to.ID)[0])
+	out := int(f.Plan.PortsBetween(from.ID, to.ID)[0])
 	back := int(f.Plan.Ports[out].Peer)
 	wires := func() (w [2]engine.Wire) {
 		must(t, f.Do(func(e *engine.Engine) error { w = [2]engine.Wire{e.Wire(out), e.Wire(back)}; return nil }))
@@ -76,7 +76,7 @@ func TestFaultEnds(t *testing.T) {
 	t.Parallel()
 	f := bringUpAs(t, Options{Name: "test-fault"})
 	defer down(t, f)
-	port := int(f.Plan.PortBetween(f.Plan.NodeByName("h0").ID, f.Plan.NodeByName("leaf0").ID)[0])
+	port := int(f.Plan.PortsBetween(f.Plan.NodeByName("h0").ID, f.Plan.NodeByName("leaf0").ID)[0])
 	state := func() (w engine.Wire, now vtime.Time) {
 		must(t, f.Do(func(e *engine.Engine) error { w, now = e.Wire(port), e.Now(); return nil }))
 		return w, now

@@ -155,7 +155,7 @@ func TestMetrics(t *testing.T) {
 	}
 	var marked, cnps uint64
 	must(t, f.Do(func(e *engine.Engine) error {
-		marked, cnps = e.State().Ports[f.Plan.PortBetween(f.Plan.NodeByName("leaf0").ID,
+		marked, cnps = e.State().Ports[f.Plan.PortsBetween(f.Plan.NodeByName("leaf0").ID,
 			f.Plan.NodeByName("h0").ID)[0]].EcnMarked, uint64(e.NIC(0).CNPsSent)
 		return nil
 	}))

@@ -330,7 +330,7 @@ func (o *overview) series(q scenario.Quantity, port topologies.PortID, priority 
 		Label:    fmt.Sprintf("%s %s %s", plan.Nodes[p.Node].Name, way, plan.PeerNode(port).Name),
 		Quantity: q, Port: port,
 	}
-	if len(plan.PortBetween(p.Node, plan.PeerNode(port).ID)) > 1 {
+	if len(plan.PortsBetween(p.Node, plan.PeerNode(port).ID)) > 1 {
 		s.Label += fmt.Sprintf(" (%s)", p.Name)
 	}
 	if len(o.data) > 1 {

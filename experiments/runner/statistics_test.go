@@ -37,7 +37,7 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: [c, d], to: s2}, {from: s0,
 		t.Fatal(err)
 	}
 	return plan, func(from, to string) topologies.PortID {
-		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
+		return plan.PortsBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
 	}
 }
 
@@ -127,7 +127,7 @@ links: [{from: a, to: s0}, {from: b, to: s1}, {from: s0, to: [s1, s2]}, {from: s
 		t.Fatal(err)
 	}
 	port := func(from, to string) topologies.PortID {
-		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
+		return plan.PortsBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
 	}
 	s := newSpread(plan)
 	s.anyWay = true                 // on the shortest paths nothing goes round the ring
@@ -152,7 +152,7 @@ func TestSpreadGoesWherePacketsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := func(from, to string) topologies.PortID {
-		return plan.PortBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
+		return plan.PortsBetween(plan.NodeByName(from).ID, plan.NodeByName(to).ID)[0]
 	}
 	for _, c := range []struct {
 		first, second [2]string

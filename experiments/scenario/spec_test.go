@@ -116,7 +116,7 @@ func TestDCONBurst(t *testing.T) {
 	s := mustLoad(t, "dcon-burst")
 	p := s.Topology
 	id := func(name string) topologies.NodeID { return p.NodeByName(name).ID }
-	port := func(node, peer string) topologies.PortID { return p.PortBetween(id(node), id(peer))[0] }
+	port := func(node, peer string) topologies.PortID { return p.PortsBetween(id(node), id(peer))[0] }
 
 	sw := s.Switch
 	if sw.Buffer != 22*units.MB || sw.PFC.XOFF != 320*units.KB || sw.PFC.XON != 318*units.KB ||

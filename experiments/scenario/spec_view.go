@@ -281,7 +281,7 @@ func viewPanels(plan *topologies.Plan, panels []Panel) (all []PanelView) {
 
 // PortLabel returns a port as scenarios write it: "node:peer", or "node:number" for one of several parallel links.
 func PortLabel(plan *topologies.Plan, id topologies.PortID) string {
-	if p := &plan.Ports[id]; len(plan.PortBetween(p.Node, plan.PeerNode(id).ID)) > 1 {
+	if p := &plan.Ports[id]; len(plan.PortsBetween(p.Node, plan.PeerNode(id).ID)) > 1 {
 		return plan.Nodes[p.Node].Name + ":" + strconv.Itoa(p.Number)
 	}
 	return plan.Nodes[plan.Ports[id].Node].Name + ":" + plan.PeerNode(id).Name

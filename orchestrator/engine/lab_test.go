@@ -175,7 +175,7 @@ func (l *lab) node(name string) *topologies.Node {
 
 func (l *lab) port(a, b string) int {
 	l.Helper()
-	ports := l.plan.PortBetween(l.node(a).ID, l.node(b).ID)
+	ports := l.plan.PortsBetween(l.node(a).ID, l.node(b).ID)
 	if len(ports) == 0 {
 		l.Fatalf("no link from %s to %s", a, b)
 	}

@@ -46,7 +46,7 @@ func TestPipelineThatIgnoresPause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	between := func(a, b string) int { return int(plan.PortBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]) }
+	between := func(a, b string) int { return int(plan.PortsBetween(plan.NodeByName(a).ID, plan.NodeByName(b).ID)[0]) }
 	for _, kind := range []string{plane.Wasm, plane.Kernel} {
 		t.Run(kind, func(t *testing.T) {
 			for name, port := range map[string]int{

@@ -105,7 +105,7 @@ func (unobserved) PFCReceived(engine.PFCArrival)    {}
 // port returns the port of node a that leads to b.
 func (r *rig) port(a, b string) int {
 	r.Helper()
-	ports := r.plan.PortBetween(r.plan.NodeByName(a).ID, r.plan.NodeByName(b).ID)
+	ports := r.plan.PortsBetween(r.plan.NodeByName(a).ID, r.plan.NodeByName(b).ID)
 	if len(ports) != 1 {
 		r.Fatalf("%d ports from %s to %s", len(ports), a, b)
 	}

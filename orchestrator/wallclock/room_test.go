@@ -37,7 +37,7 @@ func noRoomInto(t testing.TB, f *liveFabric, port int, verb string, limit int) {
 // frame up after a while, and counts it as lost there.
 func TestLiveNoRoom(t *testing.T) {
 	f := newLiveFabric(t, livePlan(t, "small"), 500)
-	into := int(f.plan.PortBetween(f.plan.NodeByName("h2").ID, f.plan.NodeByName("leaf0").ID)[0])
+	into := int(f.plan.PortsBetween(f.plan.NodeByName("h2").ID, f.plan.NodeByName("leaf0").ID)[0])
 	noRoomInto(t, f, into, "add", 0)
 	f.run(t, "h1", "sh", "-c", "! ping -c 1 -W 1 h2")
 	err := f.Do(func() error {

@@ -175,7 +175,7 @@ func (d *drawing) links(class []int) {
 				from = block.frame
 			}
 		}
-		parallel := d.plan.PortBetween(low.ID, high.ID)
+		parallel := d.plan.PortsBetween(low.ID, high.ID)
 		position := slices.IndexFunc(parallel, func(id topologies.PortID) bool { return d.plan.Ports[id].Link == i })
 		aside := 6 * (float64(position) - float64(len(parallel)-1)/2)
 		name := fmt.Sprintf("%s – %s: %v, %v", d.lowEnd(i), high.Name, d.plan.Links[i].Rate, d.plan.Links[i].Delay)

@@ -20,7 +20,7 @@ leafspine: {leaves: 2, spines: 2, hosts_per_leaf: 2}
 	}
 	fmt.Printf("%d nodes, %d links\n", len(plan.Nodes), len(plan.Links))
 	leaf := plan.NodeByName("leaf0")
-	for _, id := range plan.PortBetween(leaf.ID, plan.NodeByName("spine1").ID) {
+	for _, id := range plan.PortsBetween(leaf.ID, plan.NodeByName("spine1").ID) {
 		port := plan.Ports[id]
 		fmt.Printf("%s to spine1: %v\n", port.Name, port.Rate)
 	}

@@ -111,10 +111,10 @@ func TestDCONTestbed(t *testing.T) {
 	if got := p.PathOf(h0.ID, h0.ID, topologies.Pair{}); len(got) != 0 {
 		t.Errorf("path to itself %s", path(got))
 	}
-	if got := path(p.PortBetween(l2, s1)); got != "L2-eth18" {
+	if got := path(p.PortsBetween(l2, s1)); got != "L2-eth18" {
 		t.Errorf("L2's port to S1 is %s", got)
 	}
-	if got := p.PortBetween(s1, h0.ID); got != nil {
+	if got := p.PortsBetween(s1, h0.ID); got != nil {
 		t.Errorf("S1 has ports to H0: %v", got)
 	}
 }
@@ -174,7 +174,7 @@ func TestParallelLinks(t *testing.T) {
 	p := mustParse(t, "nodes: [{name: s0..s1, kind: switch}, {name: h0..h1, kind: host}]\n"+
 		"links: [{from: h0, to: s0}, {from: s0, to: s1, count: 3}, {from: h1, to: s1}]")
 	s0, s1 := p.NodeByName("s0"), p.NodeByName("s1")
-	if got := len(p.PortBetween(s0.ID, s1.ID)); got != 3 {
+	if got := len(p.PortsBetween(s0.ID, s1.ID)); got != 3 {
 		t.Errorf("%d ports, want 3", got)
 	}
 	if got := len(p.NextHops(s0.Index, 1)); got != 3 {

@@ -324,7 +324,7 @@ func TestPartition(t *testing.T) {
 	plan := parse(t, strings.Replace(ring(4), "nodes:", "nodes:\n  - {name: [x, y], kind: switch}", 1)+
 		"  - {from: s0, to: x}\n  - {from: x, to: y}\n")
 	p := prove(t, plan, 1)
-	cut := plan.Ports[plan.PortBetween(plan.NodeByName("s0").ID, plan.NodeByName("x").ID)[0]].Link
+	cut := plan.Ports[plan.PortsBetween(plan.NodeByName("s0").ID, plan.NodeByName("x").ID)[0]].Link
 	i := slices.IndexFunc(p.Cycles, func(c Cycle) bool { return slices.Equal(c.Failed, []int{cut}) })
 	if i < 0 {
 		t.Fatalf("no cycle without the link to x: %+v", p.Cycles)

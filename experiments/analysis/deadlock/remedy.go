@@ -177,7 +177,7 @@ func (p *Proof) TryUpDown(ctx context.Context, c *Cycle, d *Demonstration, of Se
 	return p.again(ctx, c, d, of, func(to *route) (uint8, bool) {
 		rank := int32(-1)
 		for i := 1; i < len(to.via); i++ {
-			port := p.Plan.PortBetween(to.via[i-1], to.via[i])[0]
+			port := p.Plan.PortsBetween(to.via[i-1], to.via[i])[0]
 			if p.network.tiers[port] <= rank {
 				return 0, false
 			}

@@ -135,7 +135,7 @@ func TestWorst(t *testing.T) {
 	s := parse(t, "topology: {leafspine: {spines: 2, leaves: 2, hosts_per_leaf: 3, rate: 40Gbps, fabric_rate: 100Gbps}}")
 	plan := s.Topology
 	node := func(name string) int { return int(plan.NodeByName(name).ID) }
-	between := plan.PortBetween(plan.NodeByName("leaf1").ID, plan.NodeByName("spine0").ID)
+	between := plan.PortsBetween(plan.NodeByName("leaf1").ID, plan.NodeByName("spine0").ID)
 	i := Worst(plan, between)
 	if i == nil {
 		t.Fatal("nobody can fill a port from spine0")

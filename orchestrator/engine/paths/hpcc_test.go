@@ -213,7 +213,7 @@ func TestHPCCRoutesAroundAFault(t *testing.T) {
 	if got := spines(plan.Routes()); !slices.Equal(got, []string{"spine2", "spine1", "spine0"}) {
 		t.Errorf("next hops %v", got)
 	}
-	down := plan.PortBetween(leaf.ID, plan.NodeByName("spine1").ID)[0]
+	down := plan.PortsBetween(leaf.ID, plan.NodeByName("spine1").ID)[0]
 	routes := plan.RoutesOver(func(p topologies.PortID) bool { return p != down && p != plan.Ports[down].Peer })
 	if got := spines(&routes); !slices.Equal(got, []string{"spine2", "spine0"}) {
 		t.Errorf("next hops with spine1 cut off %v", got)

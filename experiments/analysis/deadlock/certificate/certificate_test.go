@@ -89,7 +89,7 @@ links:
 	}
 	// Without s3:s0 it is a chain: up the chain, then down it.
 	name := func(a, b string) string {
-		return fabric.Ports[fabric.PortBetween(fabric.NodeByName(a).ID, fabric.NodeByName(b).ID)[0]].Name
+		return fabric.Ports[fabric.PortsBetween(fabric.NodeByName(a).ID, fabric.NodeByName(b).ID)[0]].Name
 	}
 	order := []string{name("s0", "s1"), name("s1", "s2"), name("s2", "s3"), name("s3", "s2"), name("s2", "s1"), name("s1", "s0")}
 	f := fabricOf(fabric)
