@@ -79,7 +79,9 @@ def test_interrupted(tmp_path):
             "try: pausenet.run('dcon-websearch', cc='dcqcn', out='kept')\n"
             "except KeyboardInterrupt: print('interrupted')\n"
             "print(pausenet.run('incast').verdict)\n")
-    python = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    # A shell's background job ignores SIGINT, and its children with it.
+    python = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     manifest = tmp_path / "kept/dcon-websearch/dcqcn/manifest.json"
     while not manifest.exists():
         assert python.poll() is None
