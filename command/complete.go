@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Completions of flags. A flag that takes a value and is not here completes to files: TestFlagsComplete lists the
-// exceptions.
+// Completions of flags. A flag that takes a value completes to files unless a function here registers something else.
+// TestFlagsComplete lists the flags that should complete to files.
 
 // planes lists the values of --plane.
 var planes = []string{"auto", plane.Kernel, plane.Wasm}

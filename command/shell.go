@@ -43,7 +43,7 @@ code is 1 if any fails.`,
 				return clientError(err, exitEnvironment)
 			}
 			defer a.Close()
-			name = a.Name() // even if another fabric comes up
+			name = a.Name() // later connections reach this fabric, even if another comes up
 			return useAttached(a)
 		},
 	}
@@ -62,7 +62,7 @@ func useAttached(a *shell.Attached) error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ended)
-	ignored := make(chan os.Signal, 1) // Ctrl-C ends the line's work
+	ignored := make(chan os.Signal, 1) // Ctrl-C ends the running line, not this process
 	signal.Notify(ignored, os.Interrupt)
 	defer signal.Stop(ignored)
 	fmt.Fprintf(a.Out, "attached to %s: help lists the commands; exit or Ctrl-D leaves it up\n", a.Name())

@@ -26,9 +26,10 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// A sweep runs each point in a process of its own: if one runs out of memory or is killed, the others continue. That
-// costs about 20 ms per point, as much as a run of a few milliseconds. In exchange each point has its own heap and
-// garbage collector; only the program's own memory is shared. docs/measurements/sweeps.md has the measurements.
+// A sweep runs each point in a process of its own: if one runs out of memory or is killed, the others continue. To
+// start a process takes about 20 ms, as long as a run of a few milliseconds of virtual time. In exchange each point has
+// its own heap and garbage collector; the processes share only the program's code. docs/measurements/sweeps.md has the
+// measurements.
 //
 // The process reads its job as JSON from standard input, which then stays open. When it closes, the sweep has ended,
 // and the process ends its run. It reports progress on standard output, one object per line.
@@ -119,7 +120,7 @@ func startPoint(ctx context.Context, job *sweep.Job, progress engine.Progress) e
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start the point's process: %w", err)
 	}
-	defer shutdown.Wait()() // the point ends itself
+	defer shutdown.Wait()() // the point ends by itself; do not force the end of this process before that
 	// If the process has ended before it read its job, Wait reports it.
 	_ = json.NewEncoder(in).Encode(job)
 	reports := json.NewDecoder(out)

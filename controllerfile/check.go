@@ -24,9 +24,9 @@ const Histories = 100
 
 const shortHistory, longHistory, longEvery = 120, 1000, 25
 
-// Check checks a congestion control with its constants' defaults by the rules of the NIC (cc.Conform). The histories
-// are the same each time. It also returns likely mistakes: those in the file, and decisions that are allowed but hardly
-// meant.
+// Check tests a congestion control, with the defaults of its constants, by the rules of the NIC (cc.Conform). The
+// histories are the same each time. warnings holds likely mistakes: those found as the file was read, and decisions
+// that are allowed but probably not intended.
 func Check(spec *cc.Spec) (warnings []string, err error) {
 	if spec.File != nil {
 		warnings = slices.Clone(spec.File.Warnings)

@@ -13,14 +13,14 @@ import (
 // languages holds the package of each language by the extension of its files.
 var languages = map[string]string{".star": "star", ".wasm": "wasm"}
 
-// kind describes a file with a congestion control to package files. A module of Rust that indexes an array includes its
-// library's debugging information, of 1.8 MB.
+// kind describes a file with a congestion control to package files. The limit of 4 MB leaves room for modules written
+// in Rust: if one indexes an array, it includes 1.8 MB of its library's debugging information.
 var kind = files.Kind{Name: "a congestion control", Most: 4 << 20}
 
 // namePattern matches valid names of files. The name also names a folder of results.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// WindowEnd may follow a file's name, like a name of the registry.
+// WindowEnd adds a window to a congestion control. It may follow a file's name, or a name of the registry.
 const WindowEnd = "+win"
 
 // Is reports whether a congestion control's name is that of a file: mine.star, ./mine.star, mine.star+win.
@@ -39,7 +39,7 @@ func Name(path string) string { return filepath.Base(strings.TrimSpace(path)) }
 // Read reads the congestion control in a file. An invalid file gives joined *Errors.
 func Read(path string) (*cc.Spec, error) { return ReadFrom(nil, path) }
 
-// ReadFrom works like Read, for a file of sources.
+// ReadFrom works like Read, but takes the file from sources.
 func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
 	path = strings.TrimSuffix(strings.TrimSpace(path), WindowEnd)
 	content, err := sources.Read(path, kind)
@@ -53,7 +53,7 @@ func ReadFrom(sources *files.Sources, path string) (*cc.Spec, error) {
 	return Parse(path, content, nil)
 }
 
-// Parse works like Read, for a file with the given content. The meter, which may be nil, counts the steps of its calls.
+// Parse works like Read, for a file with this content. meter, if not nil, counts and limits the program's steps.
 func Parse(path string, content []byte, meter *Meter) (*cc.Spec, error) {
 	end := extension(path)
 	read, ok := readers[end]

@@ -260,7 +260,7 @@ func (a *Attached) custom(c *custom, args []string) error {
 	})
 }
 
-// virtualFrom returns the virtual time since this call, from the fabric's clock.
+// virtualFrom returns a function that returns the virtual time since this call, by the fabric's clock.
 func (a *Attached) virtualFrom() func() (vtime.Time, error) {
 	now := func() (vtime.Time, error) {
 		reply, err := a.ask(live.Request{Verb: "inspect"})

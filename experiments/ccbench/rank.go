@@ -10,13 +10,13 @@ import (
 // resamples is the number of bootstrap resamples.
 const resamples = 1000
 
-// Half holds the ranking on the scenarios of one half.
+// Half holds the ranking on one half of the scenarios: the public or the held-out ones.
 type Half struct {
 	Name      string  `json:"name"`
 	Scenarios int     `json:"scenarios"`
 	Ranking   []Entry `json:"ranking"`
-	// Fair holds the score of max-min fair shares without delay, over the FairScenarios scenarios for which it is known:
-	// those of flows with one path each, without faults.
+	// Fair holds the score that max-min fair shares without delay would have. It covers the FairScenarios scenarios for
+	// which that score is known: those without faults whose flows have one path each.
 	Fair          float64 `json:"fair_score,omitempty"`
 	FairScenarios int     `json:"fair_scenarios"`
 }
@@ -40,8 +40,8 @@ type Entry struct {
 	// Worst names the scenario with the highest score, which is WorstScore.
 	Worst      string  `json:"worst_scenario"`
 	WorstScore float64 `json:"worst_score"`
-	// Fallbacks, Unfinished and Broken count runs under ECMP instead of the scenario's load balancing, runs with
-	// unfinished flows or jobs, and runs that count as if no flow had ended.
+	// Fallbacks counts runs with ECMP instead of the scenario's load balancing. Unfinished counts runs with unfinished
+	// flows or jobs, Broken those that count as if no flow had ended.
 	Fallbacks  int `json:"fallbacks"`
 	Unfinished int `json:"unfinished_runs"`
 	Broken     int `json:"broken_runs"`
@@ -66,8 +66,8 @@ type scores struct {
 	log         [][]float64
 }
 
-// scoresOf collects the scores of a half. Controllers without a run of each scenario are left out. seed restricts the
-// scores to one seed; 0: their mean over all seeds.
+// scoresOf collects the scores of a half: those of one seed, or for seed 0 their geometric means over all seeds. It
+// leaves out controllers that lack a run of any scenario and seed needed.
 func (b *Bench) scoresOf(half string, rows []Row, seed int64) *scores {
 	type place struct{ controller, scenario string }
 	sums, counts := map[place]float64{}, map[place]int{}
@@ -268,7 +268,8 @@ type fairScore struct {
 	score float64
 }
 
-// fair computes the score of max-min fair shares from the runs of one controller.
+// fair computes the score of max-min fair shares. It reads the runs of the first controller, because the shares do not
+// depend on the controller.
 func (s *scores) fair(half string, rows []Row) (f fairScore) {
 	logs, weights := 0.0, 0.0
 	for k, name := range s.scenarios {
@@ -296,7 +297,8 @@ func count(yes bool) int {
 	return 0
 }
 
-// agreement compares the rankings of the two halves. It returns nil with fewer than three controllers in both.
+// agreement compares the rankings of the two halves. It returns nil if they rank different controllers, or fewer than
+// three.
 func (b *Bench) agreement(rows []Row) *Agreement {
 	return agree(b.scoresOf(Public, rows, 0), b.scoresOf(HeldOut, rows, 0))
 }
@@ -321,7 +323,8 @@ func agree(x, y *scores) *Agreement {
 	return result
 }
 
-// seedAgreement returns the least Kendall's tau between the rankings of two seeds; NaN for a single seed.
+// seedAgreement returns the least Kendall's tau between the public rankings of two seeds. It skips pairs that rank
+// different controllers, or fewer than three, and returns NaN if no pair remains.
 func (b *Bench) seedAgreement(rows []Row) float64 {
 	least := math.NaN()
 	for i, seed := range b.Seeds {

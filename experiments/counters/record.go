@@ -68,7 +68,8 @@ func (r *Recorder) fault(f *engine.FaultEvent) {
 	}
 }
 
-// Pauses implements Pauses. A PAUSE that a fault lost counts as received only if the port also pauses other priorities.
+// Pauses implements Pauses. All PAUSE frames that the peer sent count as received, even if a fault lost some, unless
+// the peer has sent PAUSE for this priority only.
 func (r *Recorder) Pauses(port int, priority uint8) (sent, received uint64) {
 	peer := &r.ports[r.plan.Ports[port].Peer]
 	received = peer.sent[priority]

@@ -22,9 +22,9 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return f, err
 }
 
-// WithHidden returns the exercise with the additions of a teacher's folder. Its hidden.yaml adds runs, seeds, checks
-// and scores, as exercise.yaml has them, and its files replace the exercise's, parameters.yaml among them. e does not
-// change.
+// WithHidden returns the exercise with the additions of a teacher's folder; e does not change. The folder's files
+// replace the exercise's files of the same name, such as parameters.yaml. Its hidden.yaml adds runs, seeds and checks,
+// written as in exercise.yaml. A score there replaces the exercise's; with replace: true, its checks do too.
 func (e *Exercise) WithHidden(folder fs.FS) (*Exercise, error) {
 	return readFor(e.Name, e.Student, overlay{folder, e.source}, true)
 }

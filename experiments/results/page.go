@@ -94,7 +94,8 @@ func (p *reportPage) measurements() []measure.Measurement {
 	return all
 }
 
-// report returns the column for package report: the first run with the others.
+// report returns the column for package report: its first run. If there are several, they are its repeats, and the
+// verdict combines theirs.
 func (c *column) report() report.Run {
 	run := c.runs[0].report(c.name)
 	if len(c.runs) == 1 {

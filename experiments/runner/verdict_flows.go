@@ -100,7 +100,7 @@ func (r *runner) cutOff() (count int, text string) {
 	return len(seen), text
 }
 
-// judgeFlows reports flows for which the run was too short.
+// judgeFlows reports workloads without flows, and flows for which the run was too short.
 func (r *runner) judgeFlows(v *measure.Verdict, sum *measure.Summary) {
 	s := r.Scenario
 	var empty []string

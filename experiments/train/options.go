@@ -14,7 +14,8 @@ type Options struct {
 	Plane plane.Opener
 	// Seed determines the scenarios, the random draws and the initial parameters.
 	Seed uint64
-	// Rounds sets how often pairs are drawn and trained on (LSTM), or the incast is run (Gains).
+	// Rounds sets the number of rounds. A round draws training pairs and trains on them (LSTM), or runs the incast once
+	// (Gains).
 	Rounds int
 	// Batch sets the number of pairs in one step of the optimiser, Passes how often a round repeats its pairs. Used by
 	// LSTM only.
@@ -25,8 +26,8 @@ type Options struct {
 	Progress func(line string)
 
 	// For tests:
-	collect, unseen int    // runs under each controller; 0: as many as needed
-	trial           string // result of Trial; empty: call it
+	collect, unseen int    // runs under each controller; 0: collectRuns, unseenRuns
+	trial           string // checksum to use as the result of Trial; empty: call Trial
 }
 
 // Validate returns all mistakes in o, joined; nil if there are none.
@@ -43,7 +44,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// runOptions returns the options of a run. One processor: one goroutine records the samples.
+// runOptions returns the options of a run. Processors is 1, because a single goroutine must record the samples.
 func (o *Options) runOptions(controller string, seed uint64) runner.Options {
 	return runner.Options{Controller: controller, Plane: o.Plane, Seed: seed, Processors: 1}
 }

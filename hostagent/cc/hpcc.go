@@ -49,7 +49,7 @@ type hpcc struct {
 	rate    float64 // R, bits per second: follows every ACK
 	settled float64 // R_c: R at the end of the last RTT, the basis of all updates within an RTT
 	use     float64 // U: smoothed use of the busiest link, 1 for full
-	stage   int     // additive increases since the last other change
+	stage   int     // RTTs in a row that only added ai
 	endAt   int64   // an ACK beyond this sequence number ends the RTT
 
 	// Telemetry of the previous ACK; none if hopCount is 0.
@@ -62,8 +62,8 @@ type hpcc struct {
 // Rate returns R.
 func (h *hpcc) Rate() float64 { return h.rate }
 
-// Retimes returns true: in the simulator only HPCC calls ChangeRate, which moves the next departure by the change of
-// the packet's time.
+// Retimes returns true. In HPCC's simulator only HPCC calls ChangeRate, which reschedules the next departure: by as
+// much as the packet's time at the new rate differs from that at the old one.
 func (h *hpcc) Retimes() bool { return true }
 
 // Window returns a window in proportion to the rate.
@@ -97,7 +97,7 @@ func (h *hpcc) OnAck(s *Sample) {
 }
 
 // comparable reports whether the ACK's telemetry continues that of the previous ACK: it has the same path, and no hop's
-// counters may have wrapped since. The time of an ACK's way varies, so the limit is half of the counters' range.
+// counters can have wrapped since. ACKs' arrivals only approximate the hops' times: the limit is half of the range.
 func (h *hpcc) comparable(s *Sample) bool {
 	if len(s.Hops) != h.hopCount || s.PathID != h.pathID {
 		return false
@@ -143,7 +143,7 @@ func (h *hpcc) react(s *Sample, use, elapsed float64) {
 	excess := h.use / c.eta
 	stage := 0
 	if excess >= 1 || h.stage >= c.maxStage {
-		h.rate = h.settled/excess + c.ai // a link at rest, 0, allows any rate
+		h.rate = h.settled/excess + c.ai // on idle links excess is 0: clamp limits the infinite rate
 	} else {
 		h.rate = h.settled + c.ai
 		stage = addStage(h.stage)

@@ -20,8 +20,8 @@ func exp(x float64) float64 {
 	x = min(x, 709)
 	k := math.Floor(float64(x*math.Log2E) + 0.5)
 	r := (x - float64(k*ln2High)) - float64(k*ln2Low) // at most ln(2)/2 away from 0
-	// The Taylor polynomial: its first missing term, r^14/14!, is below 2^-57. The two halves of it, in even and odd
-	// powers, run side by side.
+	// The Taylor polynomial: its first missing term, r^14/14!, is below 2^-57. Its even and odd powers are summed
+	// separately, so that the processor can do both at once.
 	s := float64(r * r)
 	even := float64(s * (1.0 / 479001600))
 	even = float64(s * (1.0/3628800 + even))
@@ -39,7 +39,7 @@ func exp(x float64) float64 {
 	return float64(p * math.Float64frombits(uint64(int64(k)+1023)<<52))
 }
 
-// sigmoid returns 1/(1+e^-x) (equation 9 of the thesis).
+// sigmoid returns 1/(1+e^-x) (equation 9 of the LSTM-PID thesis).
 func sigmoid(x float64) float64 { return 1 / (1 + exp(-x)) }
 
 // tanh returns the hyperbolic tangent (equation 10), to 2^-52 absolutely.

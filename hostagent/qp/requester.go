@@ -8,9 +8,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// requester implements the send queue of a queue pair. Requests have two numbers. Their packets are numbered in the
-// order of sending; these are the connection's packet numbers. Their PSNs also count the packets of READ responses
-// (IBTA volume 1 section 9.7.3). Both only grow; the wire has their lowest 24 bits.
+// requester implements the send queue of a queue pair. A request's packet has two numbers. Its packet number counts the
+// packets in the order of sending, like those of any connection. Its PSN also counts the packets of READ responses
+// (IBTA volume 1 section 9.7.3). Both only grow; the wire has the lowest 24 bits of the PSN.
 type requester struct {
 	Requester
 	works       []work // a ring
@@ -21,7 +21,7 @@ type requester struct {
 	sentPSN     int64 // 1 + the last PSN sent
 	outstanding int   // READs and atomic operations in progress
 	notBefore   vtime.Time
-	stash       int64 // 1 + the last PSN acknowledged beyond a READ whose response is not complete
+	stash       int64 // 1 + last PSN acknowledged beyond a READ or atomic operation that lacks responses; 0: none
 	poisoned    int   // works that have failed and wait for earlier ones
 	responded   bool  // the last packet was a response
 
@@ -117,7 +117,7 @@ func (q *QueuePair) push() *work {
 	return q.nth(q.count - 1)
 }
 
-// nth returns work number i from the oldest, 0, on.
+// nth returns work number i, counted from the oldest, which is 0.
 func (q *QueuePair) nth(i int) *work { return &q.works[(q.head+i)%len(q.works)] }
 
 // workAt returns the work of a packet. There must be one.
@@ -140,7 +140,7 @@ func (q *QueuePair) gated() bool {
 		return false
 	}
 	return q.outstanding > 0 && (w.Fence || w.Op.responds() && q.outstanding >= q.Requester.Reads) ||
-		w.psn+w.psns-q.nth(0).psn >= maxPSNs // one alone has fewer: MaxMessage bytes in packets of 256 or more
+		w.psn+w.psns-q.nth(0).psn >= maxPSNs // never the oldest: MaxMessage bytes in packets of 256 or more need fewer PSNs
 }
 
 // sendRequest builds the next request's packet; nil if its memory cannot be read.
@@ -352,7 +352,7 @@ func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 	}
 	switch syndrome := p.Syndrome; {
 	case wire.IsRNR(syndrome):
-		if packet >= k.Next() { // it is known, and being waited for
+		if packet >= k.Next() { // the sender has already gone back to it, and waits
 			return
 		}
 		if q.rnrs++; q.Requester.RNRRetry < 7 && q.rnrs > int(q.Requester.RNRRetry) {
@@ -395,9 +395,9 @@ func (q *QueuePair) retry(w *work) bool {
 	return true
 }
 
-// Expired handles the expiry of the retransmission timer, and reports whether to retransmit requests. The
-// retransmission timeout of the host's settings may retransmit them more often than the queue pair's own, which alone
-// determines when it gives up.
+// Expired handles the expiry of the retransmission timer, and reports whether to retransmit requests. The timer uses
+// the shorter of the host's and the queue pair's timeout (see Timeout). Only its own timeout determines when the queue
+// pair gives up.
 func (q *QueuePair) Expired(now vtime.Time) bool {
 	if q.ownTimeout > 0 && now >= q.stuckSince+vtime.Time(int(q.Requester.Retry)+1)*q.ownTimeout {
 		if q.count > 0 {

@@ -15,7 +15,8 @@ func checkWatchdog(a *auditor) {
 	}
 }
 
-// checkWatchdogTime compares the watchdog's times with the longest pause that needs no malfunction.
+// checkWatchdogTime compares the watchdog's detection time with the longest pause that occurs without a malfunction,
+// and with the polling interval and the restoration time.
 func checkWatchdogTime(a *auditor) {
 	for _, s := range a.fabric.Switches {
 		slowest, size := int64(0), int64(0)

@@ -33,7 +33,7 @@ type Fault struct {
 	start func(*runner.Observed) error // changes the engine before the first event; nil: nothing
 	deaf  string                       // host whose flows ignore CNPs
 	kind  *kind                        // nil: no fault
-	value float64                      // of kind.values, or another
+	value float64                      // one of kind.values, or a value between them
 	seed  uint64                       // of the run; 0: the case's
 }
 
@@ -120,7 +120,7 @@ var kinds = []kind{
 	}},
 }
 
-// entry adds an entry of the scenario's faults, which starts with the run and does not end.
+// entry adds an entry to the scenario's faults. That fault starts with the run and does not end.
 func (f *Fault) entry(format string, args ...any) {
 	f.Entries = append(f.Entries, "{at: 0s, "+fmt.Sprintf(format, args...)+"}")
 }
@@ -193,7 +193,8 @@ func (c *Case) nodes(of topologies.Kind) (names []string) {
 func (c *Case) hosts() []string    { return c.nodes(topologies.Host) }
 func (c *Case) switches() []string { return c.nodes(topologies.Switch) }
 
-// flowSenders returns the hosts that send a flow that the file lists, or a flow of perftest.
+// flowSenders returns the hosts that send the case's flows: those that the fabric's file lists, perftest's outputs
+// report, or the hosts' counters suggest. Collectives do not count.
 func (c *Case) flowSenders() []string {
 	return slices.DeleteFunc(c.hosts(), func(host string) bool {
 		return !slices.ContainsFunc(c.flows, func(t traffic) bool { return t.from == host })

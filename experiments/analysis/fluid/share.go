@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// maxMin computes max-min fair shares by progressive filling. All rates rise together until a link is full; its flows
-// then have their shares, and the others' rates go on rising. Only links with common flows must be filled in order: a
-// link's level, the share of its flows if it fills before the others that they use, does not fall as others fill. So
-// all links with the lowest level among those of their flows are filled at once.
+// maxMin computes max-min fair shares by progressive filling. All rates rise together until a link is full. The flows
+// of that link then have their shares, and the other rates go on rising. A link's level is the share that its remaining
+// flows get if it fills next. A level does not fall when other links fill, so the order matters only between links with
+// common flows. Each pass therefore fills all links whose level is the lowest on the path of each of their flows.
 func (m *model) maxMin() {
 	links, flows := m.links[:0], append(m.todo[:0], m.active...)
 	for _, f := range flows {
@@ -46,7 +46,7 @@ func (m *model) maxMin() {
 	m.links, m.todo = links, flows
 }
 
-// fill gives each flow of a link without a share the link's level.
+// fill fixes the rates of the link's flows without a share at the link's level.
 func (m *model) fill(link int) {
 	share := m.level[link]
 	for _, f := range m.users[link] {

@@ -77,7 +77,7 @@ func AddTable(tables []*Table, file string, data []byte) ([]*Table, error) {
 type Assumptions struct {
 	MTU         int         // longest packet of any priority on the port, in bytes
 	LosslessMTU int         // payload of a full lossless packet, in bytes
-	Cell        units.Bytes // of the ASIC's buffer; 0: bytes are counted
+	Cell        units.Bytes // size of a cell of the ASIC's buffer; 0: the buffer counts bytes
 	Response    Response
 }
 
@@ -177,7 +177,7 @@ type Checked struct {
 	Tried           *Tried // nil: not run
 }
 
-// Needed returns the headroom that the row needs, and Cable the part that the cable alone holds, both ways.
+// Needed returns the headroom that the row needs.
 func (c *Checked) Needed() units.Bytes { return c.Kind.Needed() }
 
 // Cable returns the bytes that the cable alone holds, both ways.
@@ -237,8 +237,8 @@ func (a *Assumptions) CheckTables(tables []*Table) ([]Checked, error) {
 }
 
 // RunTables runs the worst incast of rows: of each distinct row that is not proved and, for each rate and cable, of the
-// proved row with the least headroom. A run that drops lossless frames refutes the row, and one that drops none leaves
-// it not proved. ran is called after each run.
+// proved row with the least headroom. A run that drops lossless frames refutes the row. If a run drops none, a refuted
+// row becomes not proved. ran is called after each run.
 func (a *Assumptions) RunTables(ctx context.Context, rows []Checked, ran func()) error {
 	order := make([]*Checked, len(rows))
 	for i := range rows {

@@ -8,7 +8,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
-// Sizes in units.
+// Sizes in units. scene.scale holds the number of pixels per unit.
 const (
 	narrowColumn = 480.0 // width of a run beside another
 	wideColumn   = 640.0 // width of a single run

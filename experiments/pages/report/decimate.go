@@ -22,7 +22,7 @@ func (s *Series) Append(x int64, y float64) {
 	s.X, s.Y = append(s.X, x), append(s.Y, y)
 }
 
-// drawn returns s as few points as its picture needs. Its memory does not depend on the length of s.
+// drawn returns only as many points of s as its picture needs. Its memory does not depend on the length of s.
 func (s *Series) drawn() []point {
 	points := make([]point, 0, min(len(s.X), 5*columns))
 	if len(s.X) <= drawAll {

@@ -52,7 +52,7 @@ func settingTables(r *Report) (same, differ []table) {
 			if d.equal() != want {
 				continue
 			}
-			// A group's settings may stand apart, where runs have different ones.
+			// A group's settings need not be adjacent: those that only later runs have are at the end.
 			at := slices.IndexFunc(t.Bodies, func(b body) bool { return b.Heading == d.Group })
 			if at < 0 {
 				at = len(t.Bodies)

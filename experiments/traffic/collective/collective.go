@@ -1,4 +1,4 @@
-// Package collective implements algorithms of collective operations as graphs of messages (package steps). It is pure.
+// Package collective implements collective operations as graphs of messages (package steps). It does no I/O.
 //
 // nccl-tests define the size of a collective, and the factor between its algorithm bandwidth and its bus bandwidth
 // (doc/PERFORMANCE.md). For all-reduce and broadcast the size is that of a rank's buffer, for all-gather that of a
@@ -16,8 +16,8 @@
 //     (Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
 //     Computing 2009). An all-reduce has the trees of NCCL.
 //   - direct: every rank to every other at once.
-//   - hierarchical: in groups, then between the ranks of one position in all groups, by rings (Cho et al.,
-//     "BlueConnect", MLSys 2019). An all-to-all is direct in both, as in NCCL's PXN.
+//   - hierarchical: rings within each group, and rings between the ranks with the same position in their groups (Cho et
+//     al., "BlueConnect", MLSys 2019). An all-to-all sends directly in both stages, as NCCL's PXN does.
 package collective
 
 import (
@@ -86,7 +86,7 @@ func (s *Spec) Factor(ranks int) float64 {
 	return 0
 }
 
-// Check returns an error if the collective is impossible among some ranks.
+// Check returns an error if the collective is impossible among this number of ranks.
 func (s *Spec) Check(ranks int) error {
 	switch {
 	case ranks < 2:
@@ -124,8 +124,8 @@ func (s *Spec) Expand(g *steps.Graph, ranks []int32, after func(position int) []
 }
 
 // transfer represents one message of an algorithm, for each chunk: the positions of two ranks, and the blocks of data
-// between them. If reduce is set, the receiver adds them to its own. A block holds times as much as at first if ranks'
-// own data are combined; 0 means 1. Messages between two ranks on one lane leave in order.
+// that one sends to the other. If reduce is set, the receiver adds them to its own. times multiplies the blocks' size,
+// if the message carries the data of several ranks; 0 means 1. Messages between two ranks on one lane leave in order.
 type transfer struct {
 	from, to     int
 	first, count int
@@ -134,7 +134,7 @@ type transfer struct {
 	lane         int
 }
 
-// expand calls seen for each message.
+// expand works like Expand, and calls seen, if it is not nil, for each message of each chunk.
 func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(position int) []steps.Wait,
 	seen func(t transfer, chunk int, send, receive int32),
 ) *steps.Collective {
@@ -161,7 +161,7 @@ func (s *Spec) expand(g *steps.Graph, ranks []int32, after func(position int) []
 	return &g.Collectives[len(g.Collectives)-1]
 }
 
-// builder turns transfers into messages. A message waits for everything that its sender has received of its blocks.
+// builder turns transfers into messages. A message waits until its sender has received all earlier ones of its blocks.
 type builder struct {
 	g      *steps.Graph
 	spec   *Spec
@@ -170,7 +170,7 @@ type builder struct {
 	seen   func(t transfer, chunk int, send, receive int32)
 	c      steps.Collective
 
-	writers []int32 // by chunk, position and block: the last of writes, 0: none
+	writers []int32 // by chunk, position and block: index of the last write in writes; 0: none
 	writes  []write
 	last    map[[3]int]int32 // by two ranks and lane: the last send
 	leave   [][]steps.Wait   // by position: the operations that end the collective there

@@ -1,3 +1,3 @@
-// Package doctor checks whether a machine can run the kernel plane. It mostly tries things, rather than reading
-// versions.
+// Package doctor checks whether a machine can run the kernel plane. Most checks try what the plane needs, rather than
+// reading versions.
 package doctor
