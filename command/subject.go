@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/machine"
 	"github.com/pausenet/pausenet/internal/spelling"
@@ -12,7 +14,6 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/topologies/clab"
 	"github.com/pausenet/pausenet/topologies/spec"
-	"github.com/spf13/cobra"
 )
 
 // subject represents what a NAME or FILE refers to: a scenario, which has a topology, or only a topology.
@@ -115,4 +116,11 @@ func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellC
 // completeSubjects completes built-ins and files.
 func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return builtinNames(), cobra.ShellCompDirectiveDefault
+}
+
+// isFolder reports whether an argument is a folder of results. A built-in's name takes precedence, as in run.
+func isFolder(name string) bool {
+	_, err := scenario.BuiltinSource(name)
+	info, statErr := os.Stat(name)
+	return err != nil && statErr == nil && info.IsDir()
 }

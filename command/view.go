@@ -153,13 +153,6 @@ func (f *viewFlags) view(c *cobra.Command, args []string) error {
 	return errors.Join(f.serve(c, title, runs), verdict)
 }
 
-// isFolder reports whether an argument is a folder of results. A built-in's name takes precedence, as in run.
-func isFolder(name string) bool {
-	_, err := scenario.BuiltinSource(name)
-	info, statErr := os.Stat(name)
-	return err != nil && statErr == nil && info.IsDir()
-}
-
 // shown returns the folder of the scenario that was run, or "" if no run has results.
 func (f *runFlags) shown() string {
 	for _, all := range f.results {

@@ -30,6 +30,6 @@
 //   - Flows that wait for other flows: steps.go (operations and their results).
 //   - Results: records.go (flows), qps.go (the QPs of each flow together), summarise.go, summarise_links.go,
 //     summarise_victims.go, summarise_losses.go (drops by port and cause, and repairs).
-//   - Verdict: verdict.go, verdict_flows.go (unfinished flows), verdict_unused.go (unused mechanisms, and
-//     settings without effect).
+//   - Verdict: verdict.go, verdict_flows.go (unfinished flows), verdict_unused.go (unused mechanisms, and settings
+//     without effect), checkpoints.go (compares a run with a second one without a setting).
 package runner

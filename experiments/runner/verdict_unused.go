@@ -197,24 +197,6 @@ func (r *runner) setBelow(section string) string {
 	return last
 }
 
-// checkpoints holds a run's fingerprints at its samples. A second run is compared with them, and stopped at the first
-// difference.
-type checkpoints struct {
-	all  []string
-	with *checkpoints // of the first run; nil: this is the first
-	stop func()
-}
-
-func (c *checkpoints) sample(e *engine.Engine) {
-	if c == nil {
-		return
-	}
-	c.all = append(c.all, e.Fingerprint())
-	if n := len(c.all); c.with != nil && (n > len(c.with.all) || c.all[n-1] != c.with.all[n-1]) {
-		c.stop()
-	}
-}
-
 // mechanisms lists the sections of a scenario that configure the fabric, and so may have no effect on its traffic.
 var mechanisms = []string{"switch", "host", "cc", "routing"}
 

@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -555,4 +557,10 @@ func (t *messageReader) join() {
 			t.g.SetWaits(m.begins, waits...)
 		}
 	}
+}
+
+// file notes the name and the content of a workload's file.
+func (v *WorkloadView) file(name string, data []byte) {
+	sum := sha256.Sum256(data)
+	v.File, v.SHA256 = name, hex.EncodeToString(sum[:])
 }

@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -100,11 +98,6 @@ func (v *StepView) describe() string {
 		return text
 	}
 	return fmt.Sprintf("compute %v", vtime.Time(v.Compute*float64(vtime.Nanosecond)))
-}
-
-func (v *WorkloadView) file(name string, data []byte) {
-	sum := sha256.Sum256(data)
-	v.File, v.SHA256 = name, hex.EncodeToString(sum[:])
 }
 
 // Describe returns the workload in one line: "poisson, websearch, load 0.8 of the core: 10000 flows, 17.1GB".
