@@ -67,12 +67,14 @@ otherwise 1.`,
 	flags := c.Flags()
 	flags.StringVar(&f.response, "response", "none", "`time` that hardware takes to send and obey PAUSE, or 802.3")
 	flags.StringVar(&f.cell, "cell", "0B", "`size` of the ASICs' cells, such as 254B (default: count bytes)")
-	flags.IntVar(&f.losslessMTU, "lossless-mtu", 1024, "payload of lossless packets in `bytes`, for switches whose files do not state it")
+	flags.IntVar(&f.losslessMTU, "lossless-mtu", 1024,
+		"payload of lossless packets in `bytes`, for switches whose files do not state it")
 	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings in this `file`")
 	flags.StringVar(&f.accept, "write-baseline", "", "write a `file` that accepts all findings")
 	flags.StringVar(&f.scenarios, "scenarios", "", "write the findings' scenarios into this `folder`")
 	flags.BoolVar(&f.run, "run", false, "run the findings' scenarios")
-	flags.StringVar(&f.failOn, "fail-on", audit.Warning.String(), "least `severity` for exit code 1: note, warning, error or never")
+	flags.StringVar(&f.failOn, "fail-on", audit.Warning.String(),
+		"least `severity` for exit code 1: note, warning, error or never")
 	completeNothing(c, "response", "cell", "lossless-mtu")
 	completeFolder(c, "scenarios")
 	completeFlag(c, "fail-on", "note", "warning", "error", "never")
@@ -131,7 +133,8 @@ func (f *auditFlags) audit(c *cobra.Command, args []string) error {
 		ctx, release := shutdown.Context(c.Context())
 		defer release()
 		if err := runFindings(ctx, r); ctx.Err() != nil {
-			fmt.Fprintln(c.ErrOrStderr(), "interrupted: the other findings' scenarios were not run (write them with --scenarios, and run them)")
+			fmt.Fprintln(c.ErrOrStderr(), "interrupted: the other findings' scenarios were not run (write them with "+
+				"--scenarios, and run them)")
 		} else if err != nil {
 			return err
 		}
@@ -196,7 +199,8 @@ func readConfigurations(names []string) (list []audit.File, skipped []string, er
 		}
 		list = append(list, audit.File{Name: filepath.ToSlash(path), Data: data})
 		if bytes += len(data); len(list) > mostAudited || bytes > mostAuditedBytes {
-			return fmt.Errorf("%s: more than %d files, or %d MB (name the folders with configurations)", path, mostAudited, mostAuditedBytes>>20)
+			return fmt.Errorf("%s: more than %d files, or %d MB (name the folders with configurations)", path, mostAudited,
+				mostAuditedBytes>>20)
 		}
 		return nil
 	}

@@ -144,7 +144,8 @@ func (f *benchCCFlags) interrupted(err error, folder *ccbench.Folder, made, tota
 		return runError(saving)
 	}
 	if errors.Is(err, context.Canceled) {
-		return &exitError{exitVerdict, fmt.Errorf("interrupted: %s has %d of %d runs; the same command runs the rest", f.out, made, total)}
+		return &exitError{exitVerdict, fmt.Errorf("interrupted: %s has %d of %d runs; the same command runs the rest", f.out,
+			made, total)}
 	}
 	return runError(err)
 }
@@ -222,10 +223,12 @@ func (f *benchCCFlags) checkFolder(ctx context.Context, w io.Writer) error {
 		for _, d := range result.Differences {
 			fmt.Fprintf(w, "%s\n", d)
 		}
-		fmt.Fprintf(w, "%s: %d of %d runs repeated, %d differ\n", f.check, result.Checked, result.Runs, len(result.Differences))
+		fmt.Fprintf(w, "%s: %d of %d runs repeated, %d differ\n", f.check, result.Checked, result.Runs,
+			len(result.Differences))
 	}
 	if err == nil && len(result.Differences) > 0 {
-		return &exitError{exitVerdict, fmt.Errorf("%d runs of %s differ (made by pausenet %s)", len(result.Differences), f.check,
+		return &exitError{exitVerdict, fmt.Errorf("%d runs of %s differ (made by pausenet %s)", len(result.Differences),
+			f.check,
 			result.Version)}
 	}
 	return err

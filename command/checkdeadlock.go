@@ -74,7 +74,8 @@ otherwise.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeSubjects,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := errors.Join(notEmpty(c, "out"), excludes(c, "certificate", "failures", "each", "no-run", "out")); err != nil {
+			if err := errors.Join(notEmpty(c, "out"),
+				excludes(c, "certificate", "failures", "each", "no-run", "out")); err != nil {
 				return err
 			}
 			ctx, release := shutdown.Context(c.Context())
@@ -88,7 +89,8 @@ otherwise.`,
 	flags.BoolVar(&f.own, "flows", false, "only the scenario's own flows, in place of any traffic")
 	flags.BoolVar(&f.each, "each", false, "run traffic along each cycle, in place of one of each kind")
 	flags.BoolVar(&f.arithmetic, "no-run", false, "run no traffic")
-	flags.StringVar(&f.controller, "cc", "", "`name` of the controller or variant whose settings apply (default: the scenario's first)")
+	flags.StringVar(&f.controller, "cc", "",
+		"`name` of the controller or variant whose settings apply (default: the scenario's first)")
 	flags.StringVar(&f.out, "out", "", "write the certificate, or the scenarios that deadlock, to this `folder`")
 	flags.StringVar(&f.certificate, "certificate", "", "check this certificate `file` in place of proving")
 	completeController(c, controllerWords)
@@ -211,7 +213,8 @@ func (f *deadlockFlags) run(ctx context.Context, w io.Writer, name string) error
 			return badInput(err)
 		}
 	case f.own || f.controller != "":
-		return badInput(fmt.Errorf("%s is a topology, but --flows and --cc need a scenario (name a scenario with this topology)", name))
+		return badInput(fmt.Errorf("%s is a topology, but --flows and --cc need a scenario (name a scenario with this "+
+			"topology)", name))
 	}
 	if f.certificate != "" {
 		return f.check(w, plan, classes)
@@ -297,7 +300,8 @@ func (f *deadlockFlags) check(w io.Writer, plan *topologies.Plan, classes []dead
 	for i := range classes {
 		for _, p := range classes[i].Priorities {
 			if !covered[p] {
-				return &exitError{exitVerdict, fmt.Errorf("%s: does not cover all traffic of the lossless priority %d", f.certificate, p)}
+				return &exitError{exitVerdict, fmt.Errorf("%s: does not cover all traffic of the lossless priority %d",
+					f.certificate, p)}
 			}
 		}
 	}
@@ -312,13 +316,15 @@ func (f *deadlockFlags) check(w io.Writer, plan *topologies.Plan, classes []dead
 
 // fill sets the counts of a proof.
 func (v *deadlockView) fill(p *deadlock.Proof, own bool) {
-	v.Links, v.Failures, v.Cases, v.Examined, v.Inferred, v.Cyclic = p.Links, p.Failures, p.Cases, p.Examined, p.Inferred, p.Cyclic
+	v.Links, v.Failures, v.Cases, v.Examined, v.Inferred, v.Cyclic = p.Links, p.Failures, p.Cases, p.Examined, p.Inferred,
+		p.Cyclic
 	v.Cycles, v.Files = []cycleView{}, []string{}
 	for i := range p.Classes {
 		v.Orders += len(p.Orders[i])
 		what := "from any host to any other"
 		if own {
-			what = fmt.Sprintf("of the scenario's flows, between %s", topologies.Plural(len(p.Classes[i].Pairs), "pair")+" of switches")
+			what = fmt.Sprintf("of the scenario's flows, between %s",
+				topologies.Plural(len(p.Classes[i].Pairs), "pair")+" of switches")
 		}
 		v.Traffic = append(v.Traffic, fmt.Sprintf("priority %s: %s", joined(p.Classes[i].Priorities), what))
 	}
@@ -330,7 +336,9 @@ func joined(numbers []uint8) string {
 }
 
 // demonstrate runs traffic along one cycle of each kind, or with --each along each cycle, and adds them to the view.
-func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *deadlockView, of deadlock.Settings) error {
+func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *deadlockView,
+	of deadlock.Settings,
+) error {
 	at := map[string]int{} // by kind: its position in the view
 	tried, demonstrated := 0, (*deadlock.Demonstration)(nil)
 	for i := range p.Cycles {
@@ -351,7 +359,8 @@ func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *d
 				return err
 			}
 			shown.Run = &cycleTrial{
-				Runs: d.Runs, Deadlocked: d.Deadlocked, Since: int64(d.Since / vtime.Nanosecond), Cycle: d.Cycle, Fingerprint: d.Fingerprint,
+				Runs: d.Runs, Deadlocked: d.Deadlocked, Since: int64(d.Since / vtime.Nanosecond), Cycle: d.Cycle,
+				Fingerprint: d.Fingerprint,
 			}
 			if d.Deadlocked {
 				if v.Deadlocked++; demonstrated == nil {
@@ -376,7 +385,8 @@ func (f *deadlockFlags) demonstrate(ctx context.Context, p *deadlock.Proof, v *d
 }
 
 // remedy computes remedies, and tries them on the first cycle that deadlocked.
-func (f *deadlockFlags) remedy(ctx context.Context, p *deadlock.Proof, v *deadlockView, c *deadlock.Cycle, d *deadlock.Demonstration,
+func (f *deadlockFlags) remedy(ctx context.Context, p *deadlock.Proof, v *deadlockView, c *deadlock.Cycle,
+	d *deadlock.Demonstration,
 	of deadlock.Settings,
 ) error {
 	r, err := p.Remedy(ctx)
@@ -484,7 +494,8 @@ func (f *deadlockFlags) writeFile(name string, data []byte) error {
 
 func (v *deadlockView) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: can flow control deadlock? %s\n", v.Name, strings.Join(v.Traffic, "; "))
-	fmt.Fprintf(w, "  %s between switches, at most %d failed: %s", count(v.Links, "link"), v.Failures, count(v.Cases, "case"))
+	fmt.Fprintf(w, "  %s between switches, at most %d failed: %s", count(v.Links, "link"), v.Failures,
+		count(v.Cases, "case"))
 	if v.Examined < v.Cases {
 		fmt.Fprintf(w, ", %d examined before the interruption", v.Examined)
 	}
@@ -495,7 +506,8 @@ func (v *deadlockView) write(w io.Writer) {
 	if v.Verdict == proved {
 		how := "one order of the buffers holds in all cases, so also while routes change from one case to another"
 		if v.Orders > len(v.Traffic) {
-			how = fmt.Sprintf("%d orders of the buffers, one for each case; a change from one case to another is not covered", v.Orders)
+			how = fmt.Sprintf("%d orders of the buffers, one for each case; a change from one case to another is not covered",
+				v.Orders)
 		}
 		fmt.Fprintf(w, "  %s\n", how)
 	}
@@ -542,7 +554,8 @@ func (c *cycleView) write(w io.Writer, number int) {
 		fmt.Fprintf(w, "  harmless: %s\n", c.Harmless)
 	}
 	if r := c.Run; r != nil && r.Deadlocked {
-		fmt.Fprintf(w, "  REFUTED: a run deadlocks at %v, fingerprint %.12s: %s\n", vtime.Time(r.Since)*vtime.Nanosecond, r.Fingerprint,
+		fmt.Fprintf(w, "  REFUTED: a run deadlocks at %v, fingerprint %.12s: %s\n", vtime.Time(r.Since)*vtime.Nanosecond,
+			r.Fingerprint,
 			strings.Join(slices.Concat(r.Cycle, r.Cycle[:1]), " > "))
 		if r.File != "" {
 			fmt.Fprintf(w, "    pausenet run %s\n", quoted(r.File))
@@ -568,11 +581,14 @@ func (r *remedyView) write(w io.Writer) {
 	}
 	if r.Layers > 0 {
 		pairs := lists.Map(r.Pairs, func(p layerView) string { return fmt.Sprintf("%s > %s", p.From, p.To) })
-		fmt.Fprintf(w, "  a priority for each pair of leaves: %d priorities (%s) exclude every cycle, if %s do not use the first%s\n",
+		fmt.Fprintf(w, "  a priority for each pair of leaves: %d priorities (%s) exclude every cycle, if %s do not use "+
+			"the first%s\n",
 			r.Layers, joined(r.Priorities), scenario.Few(pairs), result(r.LayerRun))
 	}
-	fmt.Fprintf(w, "  a higher priority at each turn back up or along a tier: %d priorities (not run: the simulator's switches cannot "+
+	fmt.Fprintf(w, "  a higher priority at each turn back up or along a tier: %d priorities (not run: the simulator's "+
+		"switches cannot "+
 		"change priorities)\n", r.Bumps)
-	fmt.Fprintf(w, "  only paths that go up and then down: severs %d of %d pairs of leaves, over all cases%s\n", r.Severed, r.Joined,
+	fmt.Fprintf(w, "  only paths that go up and then down: severs %d of %d pairs of leaves, over all cases%s\n", r.Severed,
+		r.Joined,
 		result(r.UpDownRun))
 }

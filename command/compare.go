@@ -76,9 +76,11 @@ something worse with "git bisect run" (docs/compare.md).`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.Over, "over", "", "compare in the scenarios of a `source`: a folder, a sweep (each combination of its values), "+
-		"a family for search (another scenario under each seed), or cc for the scenarios of bench cc")
-	flags.StringVar(&f.seeds, "seeds", "", "random `seeds`, such as 1..100, one for each round (default: the sweep's, or 1..40)")
+	flags.StringVar(&f.Over, "over", "",
+		"compare in the scenarios of a `source`: a folder, a sweep (each combination of its values), "+
+			"a family for search (another scenario under each seed), or cc for the scenarios of bench cc")
+	flags.StringVar(&f.seeds, "seeds", "",
+		"random `seeds`, such as 1..100, one for each round (default: the sweep's, or 1..40)")
 	flags.StringSliceVar(&f.metrics, "metrics", compare.DefaultMetrics, "`metrics` to compare, separated by commas, the "+
 		"decisive one first; METRIC:TAG covers only flows with the tag")
 	flags.Float64Var(&f.margin, "margin", 0, "`percent` by which values may differ and still count as equal")
@@ -123,7 +125,8 @@ func (f *compareFlags) run(c *cobra.Command) error {
 		}
 		m := measure.MetricByName(name)
 		if !pairs.Comparable(m) {
-			return badInput(fmt.Errorf("--metrics %s: no value of %s is better than another (choose another metric)", name, m.Label))
+			return badInput(fmt.Errorf("--metrics %s: no value of %s is better than another (choose another metric)", name,
+				m.Label))
 		}
 		comparison.Metrics = append(comparison.Metrics, m)
 	}
@@ -176,9 +179,11 @@ func (f *compareFlags) conclude(w io.Writer, r *compare.Result, err error) error
 		return ended(fmt.Errorf("interrupted after %d of %s: the result covers these (run the command again to start over)",
 			r.Rounds, count(r.Most, "round")))
 	case len(r.Broken) > 0:
-		return &exitError{exitVerdict, fmt.Errorf("broken runs (each counts as worse in its pair):\n  %s", strings.Join(r.Broken, "\n  "))}
+		return &exitError{exitVerdict, fmt.Errorf("broken runs (each counts as worse in its pair):\n  %s",
+			strings.Join(r.Broken, "\n  "))}
 	case len(lost) > 0:
-		return &exitError{exitVerdict, fmt.Errorf("%s is significantly worse than %s in %s", r.A, r.B, strings.Join(lost, ", "))}
+		return &exitError{exitVerdict, fmt.Errorf("%s is significantly worse than %s in %s", r.A, r.B,
+			strings.Join(lost, ", "))}
 	}
 	return nil
 }
@@ -249,7 +254,10 @@ var comparedHead = []string{"A better", "equal", "B better", "A / B", "95 % inte
 
 // comparedCells returns numbers of pairs and their median ratio.
 func comparedCells(better, equal, worse int, ratio compare.Interval) []string {
-	return []string{strconv.Itoa(better), strconv.Itoa(equal), strconv.Itoa(worse), ratioText(ratio.Estimate), rangeText(ratio)}
+	return []string{
+		strconv.Itoa(better), strconv.Itoa(equal), strconv.Itoa(worse), ratioText(ratio.Estimate),
+		rangeText(ratio),
+	}
 }
 
 // mostScenarios limits the printed scenarios of a comparison.

@@ -106,8 +106,11 @@ func variableOf(flag string) string {
 // otherVariables lists variables that belong to no flag: detach.go's, and those of the repository's tests.
 // otherFamilies lists the prefixes of further variables of tests.
 var (
-	otherVariables = []string{detachedVariable, files.OnlyBelow, "PAUSENET_CYCLES", "PAUSENET_KILLS", "PAUSENET_LIVE_FRAMES"}
-	otherFamilies  = []string{"PAUSENET_TEST_", "PAUSENET_KERNELS"}
+	otherVariables = []string{
+		detachedVariable, files.OnlyBelow, "PAUSENET_CYCLES", "PAUSENET_KILLS",
+		"PAUSENET_LIVE_FRAMES",
+	}
+	otherFamilies = []string{"PAUSENET_TEST_", "PAUSENET_KERNELS"}
 )
 
 // unknownVariables returns an error for each variable with our prefix that belongs to no flag, since it would be

@@ -21,8 +21,8 @@
 //     congestion controllers: benchcc.go; about the program: version.go, docs.go, serve.go, servesocket.go (with
 //     sockets_linux.go and sockets_other.go, which depend on the system), env.go (environments for agents) and mcp.go
 //     (tools for language models).
-//   - The command as a whole: command.go (Main), root.go (the list of commands), flags.go (common flags), help.go (help),
-//     usage.go (errors about words and flags), config.go (flags from the environment and a file), complete.go
+//   - The command as a whole: command.go (Main), root.go (the list of commands), flags.go (common flags), help.go
+//     (help), usage.go (errors about words and flags), config.go (flags from the environment and a file), complete.go
 //     (completion), numbers.go (flags that are numbers), subject.go (the meaning of NAME and FILE), environment.go (the
 //     plane, privileges, locks), interrupt.go (signals) and exit.go (exit codes).
 //   - Output: output.go, plain.go (escapes control characters), fold.go (folds lines to the width of the screen),

@@ -96,7 +96,8 @@ func (f *envFlags) run(name string, in io.Reader, out io.Writer) error {
 	}
 	runtime.GOMAXPROCS(min(f.processors, runtime.NumCPU())) // more would only wait for each other
 	hello, err := json.Marshal(envHello{
-		e.Scenario.Name, e.Agents, e.Interval, e.Scenario.Duration, e.Features(), env.EventNames, env.LeastRate, e.Declarations(),
+		e.Scenario.Name, e.Agents, e.Interval, e.Scenario.Duration, e.Features(), env.EventNames, env.LeastRate,
+		e.Declarations(),
 	})
 	if err != nil {
 		return err

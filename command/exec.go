@@ -77,7 +77,8 @@ a test of an RDMA program is one line of a CI job. --up needs no root.`,
 	completeBy(c, "up", completeSubjects)
 	c.Flags().StringVar(&clock, "clock", attached.ClockWall, "`clock` of the fabric of --up: wall or lockstep")
 	completeFlag(c, "clock", attached.ClockWall, attached.ClockLockstep)
-	c.Flags().BoolVar(&faults, "allow-faults", false, "let programs inject faults into the fabric of --up (pausenet fault)")
+	c.Flags().BoolVar(&faults, "allow-faults", false,
+		"let programs inject faults into the fabric of --up (pausenet fault)")
 	return c
 }
 

@@ -57,10 +57,14 @@ Bandwidths are in GB/s, defined as in nccl-tests (doc/PERFORMANCE.md).`,
 	}
 	setFlag(c, &f.sets)
 	flags := c.Flags()
-	flags.StringVar(&f.log, "nccl", "", "`file` with the output of all_reduce_perf or another program of nccl-tests; -: standard input")
-	flags.StringVar(&f.collective, "collective", "allreduce", "`kind` that was measured: "+strings.Join(expect.Kinds(), ", "))
-	flags.StringVar(&f.algorithm, "algorithm", "auto", "`algorithm`; auto: for allreduce the faster of ring and tree at each size")
-	flags.StringVar(&f.ranks, "ranks", "", "`hosts` of the measurement, in the order of ranks, such as h0..h7 (default: all)")
+	flags.StringVar(&f.log, "nccl", "",
+		"`file` with the output of all_reduce_perf or another program of nccl-tests; -: standard input")
+	flags.StringVar(&f.collective, "collective", "allreduce",
+		"`kind` that was measured: "+strings.Join(expect.Kinds(), ", "))
+	flags.StringVar(&f.algorithm, "algorithm", "auto",
+		"`algorithm`; auto: for allreduce the faster of ring and tree at each size")
+	flags.StringVar(&f.ranks, "ranks", "",
+		"`hosts` of the measurement, in the order of ranks, such as h0..h7 (default: all)")
 	flags.StringVar(&f.placement, "placement", "given", "`order` of the ranks: given, packed, across-racks, random")
 	flags.StringVar(&f.most, "most", "4MiB", "largest `size` to run")
 	flags.StringVar(&f.controller, "cc", "", "congestion controller or variant, by `name` (default: the scenario's first)")
@@ -96,10 +100,12 @@ func (f *expectFlags) run(ctx context.Context, w io.Writer, name string) error {
 // question reads the log and the fabric.
 func (f *expectFlags) question(name string) (*expect.Question, error) {
 	q := &expect.Question{
-		Sets: f.sets, Controller: f.controller, Collective: f.collective, Ranks: f.ranks, Placement: f.placement, Suspects: !f.only,
+		Sets: f.sets, Controller: f.controller, Collective: f.collective, Ranks: f.ranks, Placement: f.placement,
+		Suspects: !f.only,
 	}
 	if f.log == "" {
-		return nil, badInput(errors.New("--nccl FILE is missing: name the output of all_reduce_perf, or - for standard input"))
+		return nil, badInput(errors.New("--nccl FILE is missing: name the output of all_reduce_perf, or - for standard " +
+			"input"))
 	}
 	if files.IsStream(f.log) && files.IsStream(name) {
 		return nil, badInput(errors.New("only one of the fabric and --nccl can be standard input"))
@@ -109,7 +115,8 @@ func (f *expectFlags) question(name string) (*expect.Question, error) {
 	}
 	if f.algorithm != "auto" {
 		if !slices.Contains(expect.Algorithms(), f.algorithm) {
-			return nil, badInput(fmt.Errorf("--algorithm %s: expected auto, %s", f.algorithm, strings.Join(expect.Algorithms(), ", ")))
+			return nil, badInput(fmt.Errorf("--algorithm %s: expected auto, %s", f.algorithm,
+				strings.Join(expect.Algorithms(), ", ")))
 		}
 		q.Algorithms = []string{f.algorithm}
 	}
@@ -148,11 +155,15 @@ func (f *expectFlags) question(name string) (*expect.Question, error) {
 }
 
 func writeAnswer(w io.Writer, name, log string, a *expect.Answer) {
-	fmt.Fprintf(w, "%s: %s of %d ranks on %d hosts under %s; fingerprint %.12s\n\n", name, a.Collective, a.Ranks, a.Hosts, a.Controller,
+	fmt.Fprintf(w, "%s: %s of %d ranks on %d hosts under %s; fingerprint %.12s\n\n", name, a.Collective, a.Ranks, a.Hosts,
+		a.Controller,
 		a.Fingerprint)
 	lines := [][]string{{"size (B)", "by", "limit busbw", "pausenet algbw", "busbw", "measured algbw", "busbw", "gap"}}
 	for _, s := range a.Sizes {
-		line := []string{strconv.FormatInt(s.Size, 10), "-", "-", "-", "-", expect.GB(s.MeasuredAlg), expect.GB(s.MeasuredBus), "-"}
+		line := []string{
+			strconv.FormatInt(s.Size, 10), "-", "-", "-", "-", expect.GB(s.MeasuredAlg),
+			expect.GB(s.MeasuredBus), "-",
+		}
 		if s.Time > 0 {
 			about := ""
 			if s.Extrapolated {

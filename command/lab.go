@@ -35,7 +35,8 @@ change, and checks with points and hints. No root and no network are needed.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabPredictCommand(), newLabCheckCommand(),
+	c.AddCommand(newLabListCommand(), newLabShowCommand(), newLabStartCommand(), newLabPredictCommand(),
+		newLabCheckCommand(),
 		newLabGradeCommand(), newLabTeacherCommand(), newLabGradeOneCommand(), newLabGradebookCommand(), newLabTestCommand(),
 		newLabTournamentCommand())
 	return c
@@ -191,7 +192,8 @@ check them and draw the runs. It needs the Python package pausenet.`,
 		},
 	}
 	studentFlag(c, &student)
-	c.Flags().StringVar(&teacher, "teacher", "", "`folder` or archive of a teacher's material, whose parameters replace the exercise's")
+	c.Flags().StringVar(&teacher, "teacher", "",
+		"`folder` or archive of a teacher's material, whose parameters replace the exercise's")
 	c.Flags().BoolVar(&notebook, "notebook", false, "add a notebook for Jupyter")
 	completeExercise(c)
 	return c
@@ -328,7 +330,8 @@ func (f *labCheckFlags) run(c *cobra.Command, folder string) error {
 
 // exerciseFlags adds the flags that name the exercise and the student of a folder.
 func (f *labCheckFlags) exerciseFlags(c *cobra.Command) {
-	c.Flags().StringVar(&f.exercise, "exercise", "", "`name` or folder of the exercise (default: the one in FOLDER/lab.yaml)")
+	c.Flags().StringVar(&f.exercise, "exercise", "",
+		"`name` or folder of the exercise (default: the one in FOLDER/lab.yaml)")
 	c.Flags().StringVar(&f.student, "student", "", "`name` of the student (default: the one in FOLDER/lab.yaml)")
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })
 	completeNothing(c, "student")
@@ -363,11 +366,13 @@ func (f *labCheckFlags) exerciseOf(w io.Writer, folder string) (string, error) {
 		return escape.Line(commandLine([]string{"pausenet", "lab", "check", "--exercise", exercise, folder}))
 	}
 	if base := filepath.Base(folder); slices.Contains(lab.Names(), base) {
-		fmt.Fprintf(w, "pausenet: the exercise is %s, by the folder's name. %s names another, %s. To check against that:\n  %s\n",
+		fmt.Fprintf(w, "pausenet: the exercise is %s, by the folder's name. %s names another, %s. To check against "+
+			"that:\n  %s\n",
 			base, path, other, against(name))
 		return base, nil
 	}
-	fmt.Fprintf(w, "pausenet: %s names an exercise that does not come with pausenet, %s. To check against one that does:\n  %s\n",
+	fmt.Fprintf(w, "pausenet: %s names an exercise that does not come with pausenet, %s. To check against one that "+
+		"does:\n  %s\n",
 		path, other, against("NAME"))
 	return name, nil
 }

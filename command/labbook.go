@@ -127,7 +127,8 @@ func (f *labTestFlags) run(c *cobra.Command, name string) error {
 			if !tried.OK {
 				result = "failed"
 			}
-			fmt.Fprintf(t, "%s\t%v of %v\t%s\t%s\t%s\n", tried.Folder, tried.Points, tried.Of, tried.Expected, result, tried.Problem())
+			fmt.Fprintf(t, "%s\t%v of %v\t%s\t%s\t%s\n", tried.Folder, tried.Points, tried.Of, tried.Expected, result,
+				tried.Problem())
 		}
 		err = t.Flush()
 	}

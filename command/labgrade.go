@@ -126,7 +126,8 @@ func (f *gradeFlags) run(c *cobra.Command, folder string) error {
 		fmt.Fprintf(c.ErrOrStderr(), "pausenet: %s is not a submission; skipped\n", escape.Line(filepath.Join(folder, name)))
 	}
 	if len(found) == 0 {
-		return badInput(fmt.Errorf("%s has no submissions (expected a folder or an archive for each student, or an export of "+
+		return badInput(fmt.Errorf("%s has no submissions (expected a folder or an archive for each student, or an export "+
+			"of "+
 			"Moodle, Canvas or Gradescope)", folder))
 	}
 	ctx, stop := shutdown.Context(c.Context())
@@ -156,7 +157,8 @@ func (f *gradeFlags) readPolicy() error {
 		}
 	}
 	if f.policy.Due.IsZero() {
-		return fmt.Errorf("--due %q: expected a time such as \"2026-11-20 23:59\", or with its zone 2026-11-20T23:59:00+01:00", f.due)
+		return fmt.Errorf("--due %q: expected a time such as \"2026-11-20 23:59\", or with its zone "+
+			"2026-11-20T23:59:00+01:00", f.due)
 	}
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(f.late, "%"), 64)
 	if err != nil || !(percent >= 0 && percent <= 100) {
@@ -259,7 +261,8 @@ func (f *gradeFlags) grade(ctx context.Context, job *lab.Job) (*lab.Grade, error
 	var g lab.Grade
 	switch {
 	case within.Err() != nil:
-		return nil, fmt.Errorf("waited for %v of wall-clock time without a grade; not graded (grade it by hand, or with fewer "+
+		return nil, fmt.Errorf("waited for %v of wall-clock time without a grade; not graded (grade it by hand, or with "+
+			"fewer "+
 			"--jobs)", wait)
 	case errors.As(err, &exit) && exit.ExitCode() == exitTime:
 		return nil, fmt.Errorf("exceeded %v of processor time on this machine; not graded (grade it by hand, "+

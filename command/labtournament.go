@@ -72,7 +72,8 @@ out. SUBMISSIONS is as for "lab grade".`,
 			t := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "RANK\tSTUDENT\tPOINTS\tSHARED\tHOME\tQUIET\tPROBLEM")
 			for i, s := range standings {
-				fmt.Fprintf(t, "%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%s\n", i+1, escape.Line(s.Name), s.Points, s.Shared, s.Home, s.Quiet,
+				fmt.Fprintf(t, "%d\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%s\n", i+1, escape.Line(s.Name), s.Points, s.Shared, s.Home,
+					s.Quiet,
 					escape.Line(s.Problem))
 			}
 			return t.Flush()
@@ -81,9 +82,11 @@ out. SUBMISSIONS is as for "lab grade".`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&exercise, "exercise", "tournament", "`name` or folder of the exercise")
-	flags.StringVar(&teacher, "teacher", "", "`folder` or archive of a teacher's material, whose scenarios replace the exercise's")
+	flags.StringVar(&teacher, "teacher", "",
+		"`folder` or archive of a teacher's material, whose scenarios replace the exercise's")
 	flags.Var((*seedFlag)(&o.Seed), "seed", "random `seed` of opponents, places, links and times")
-	flags.IntVar(&o.Rounds, "rounds", 8, "`number` of rounds; in a multiple of 8, each player is at each place equally often")
+	flags.IntVar(&o.Rounds, "rounds", 8,
+		"`number` of rounds; in a multiple of 8, each player is at each place equally often")
 	jobsFlag(c, &o.Jobs, "games")
 	formatFlag(c, &format)
 	completeList(c, "exercise", func([]string) []string { return lab.Names() })

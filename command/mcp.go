@@ -69,9 +69,10 @@ func modelTools() []mcpserver.Tool {
 				"Docs page: compare.",
 		},
 		{
-			Command: "search", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true, Flags: []string{"cc", "objective"},
-			About: "The section search of a scenario's file says what may vary and what to look for. Without it, cc and objective " +
-				"do. Docs page: search.",
+			Command: "search", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true,
+			Flags: []string{"cc", "objective"},
+			About: "The section search of a scenario's file says what may vary and what to look for. Without it, cc and " +
+				"objective do. Docs page: search.",
 		},
 		{
 			Command: "tune", Arguments: []mcpserver.Argument{family}, Files: true, Writes: true,

@@ -269,7 +269,8 @@ func compareInProcess(ctx context.Context, w io.Writer, batch *suite.Suite, inKe
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("the planes differ, which is a bug (pausenet doctor checks the machine): %w", errors.Join(differ...))
+		return fmt.Errorf("the planes differ, which is a bug (pausenet doctor checks the machine): %w",
+			errors.Join(differ...))
 	}
 	fmt.Fprintf(w, "planes: kernel and wasm have equal fingerprints in %s\n", count(equal, "run"))
 	return nil

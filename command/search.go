@@ -103,7 +103,8 @@ func searched(name string) (filename string, data []byte, err error) {
 // readFamily reads the file of a family for search or tune.
 func readFamily(name, command string) (filename string, data []byte, err error) {
 	if filename, data, err = scenario.ReadSpec(name); os.IsNotExist(err) {
-		err = fmt.Errorf("no file %q (%s needs a scenario's file with a section %q: docs/%s.md)", name, command, command, command)
+		err = fmt.Errorf("no file %q (%s needs a scenario's file with a section %q: docs/%s.md)", name, command, command,
+			command)
 	}
 	return filename, data, err
 }
@@ -126,7 +127,9 @@ func (f *exploreFlags) add(c *cobra.Command) {
 }
 
 // run calls do for a search or tuning with that name and identity. It explains its errors.
-func (f *exploreFlags) run(c *cobra.Command, name, identity string, do func(context.Context, explore.Options) error) error {
+func (f *exploreFlags) run(c *cobra.Command, name, identity string,
+	do func(context.Context, explore.Options) error,
+) error {
 	if err := notEmpty(c, "out"); err != nil {
 		return err
 	}

@@ -139,7 +139,10 @@ func listenUnix(path string) (*net.UnixListener, error) {
 			}
 		}
 		if err := os.Remove(path); err != nil {
-			return nil, &exitError{exitEnvironment, fmt.Errorf("--socket: cannot replace the socket of an ended process: %w", err)}
+			return nil, &exitError{
+				exitEnvironment,
+				fmt.Errorf("--socket: cannot replace the socket of an ended process: %w", err),
+			}
 		}
 	}
 	listener, err := (&net.ListenConfig{Control: private}).Listen(context.Background(), "unix", path)

@@ -90,7 +90,8 @@ machines. Both give the same files as one machine, except times.csv
 	flags.BoolVar(&f.force, "force", false, "overwrite results of other settings")
 	completeList(c, "metrics", always(measure.MetricNames()))
 	completeFolder(c, "out")
-	flags.StringVar(&f.shard, "shard", "", "run only part `i/n`, such as 1/4 for the first of four; combine the parts with sweep merge")
+	flags.StringVar(&f.shard, "shard", "",
+		"run only part `i/n`, such as 1/4 for the first of four; combine the parts with sweep merge")
 	completeNothing(c, "set", "seeds", "shard")
 	formatFlag(c, &f.format)
 	parquetFlag(c, &f.parquet)
@@ -324,7 +325,8 @@ func (f *sweepFlags) sweep(name string) (*sweep.Sweep, error) {
 func sweepError(points []sweep.Point, outcomes []sweep.Outcome, interrupted bool) error {
 	wrong := sweep.Err(points, outcomes)
 	if interrupted {
-		return &exitError{exitVerdict, errors.New("interrupted: finished points are kept (run the same command again to continue)")}
+		return &exitError{exitVerdict, errors.New("interrupted: finished points are kept (run the same command again to " +
+			"continue)")}
 	}
 	if wrong == nil {
 		return nil

@@ -28,7 +28,8 @@ machine, as the same user.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := cluster.ReadStatus(args[0])
 			if errors.Is(err, fs.ErrNotExist) {
-				return badInput(fmt.Errorf("%s: no sweep is being served there (the results of a finished sweep are in its sweep.csv)",
+				return badInput(fmt.Errorf("%s: no sweep is being served there (the results of a finished sweep are in its "+
+					"sweep.csv)",
 					args[0]))
 			}
 			if err != nil {

@@ -96,7 +96,8 @@ func writeTuning(w io.Writer, t *tune.Tuning, r *tune.Result) {
 			fmt.Fprintf(w, "  %s: %.3f times; better in %d of %d pairs\n", c.Scenario, c.Ratio, c.Better, c.Compared)
 		}
 	}
-	fmt.Fprintf(w, "hold-out runs that exceed a limit: %d of the tuned values, %d of the file's own\n", h.Broken, h.OwnBroken)
+	fmt.Fprintf(w, "hold-out runs that exceed a limit: %d of the tuned values, %d of the file's own\n", h.Broken,
+		h.OwnBroken)
 	if len(r.TradeOff) > 0 {
 		fmt.Fprintf(w, "\ntrade-off, means over the training seeds:\n")
 		for i := range r.TradeOff {

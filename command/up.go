@@ -164,8 +164,11 @@ func (f *upFlags) checkClock(c *cobra.Command) error {
 	case c.Flags().Changed("slowdown"):
 		return badInput(errors.New("--slowdown has no effect with --clock lockstep (leave one of them out)"))
 	case !live.HasClock():
-		return &exitError{exitEnvironment, errors.New("--clock lockstep needs the verbs library next to this program (build it " +
-			"with \"make verbs\")")}
+		return &exitError{
+			exitEnvironment,
+			errors.New("--clock lockstep needs the verbs library next to this program (build it " +
+				"with \"make verbs\")"),
+		}
 	}
 	f.plane = plane.Wasm
 	return nil
@@ -214,7 +217,8 @@ func (f *upFlags) run(c *cobra.Command, args []string) error {
 	options := live.Options{
 		Name: f.name, Slowdown: f.slowdown, Seed: f.seed, Reread: reread, Line: shell.Line, Complete: shell.Complete,
 		Metrics: f.metrics,
-		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, NetnsNames: f.names, Routing: f.routing, Clock: f.clock,
+		Plane:   f.plane, Privileged: f.privileged, AllowFaults: f.faults, NetnsNames: f.names, Routing: f.routing,
+		Clock: f.clock,
 		Owner: live.ThisOwner(), Record: f.detach,
 	}
 	if f.events != "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 )
 
-// withoutRoot has the switches run in the fabric's process, as the kernel loads no eBPF programs from user namespaces. It
-// refuses what only the machine's root may do.
+// withoutRoot has the switches run in the fabric's process, as the kernel loads no eBPF programs from user namespaces.
+// It refuses what only the machine's root may do.
 func (f *upFlags) withoutRoot(c *cobra.Command) error {
 	switch {
 	case c.Flags().Changed("plane") && f.plane == plane.Kernel:

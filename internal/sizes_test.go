@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,24 +21,14 @@ import (
 const (
 	mostCyclomatic = 30 // of a function, without tests
 	// of a line, in characters, without raw strings and struct tags, which cannot be split
-	mostColumns = 120
-	// of a line in wider
-	mostWider = 140
+	mostColumns     = 120
+	mostTestColumns = 140 // of a line of tests
 )
-
-// wider lists the files whose lines may still be longer, besides tests: below these paths are commands and analyses
-// that are still changing. Remove a path once its lines fit.
-var wider = []string{
-	"command/", "experiments/analysis/", "experiments/ccbench/", "experiments/compare/", "experiments/env/",
-	"experiments/explore/", "experiments/lab/", "experiments/live/", "experiments/search/", "experiments/sweep/",
-	"experiments/tune/", "orchestrator/verbs/",
-}
 
 // columns returns the number of characters that a line of a file may have.
 func columns(name string) int {
-	within := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-	if strings.HasSuffix(name, "_test.go") || slices.ContainsFunc(wider, within) {
-		return mostWider
+	if strings.HasSuffix(name, "_test.go") {
+		return mostTestColumns
 	}
 	return mostColumns
 }

@@ -71,7 +71,8 @@ func Check(ctx context.Context, path string, o CheckOptions) (*CheckResult, erro
 		return nil, &EntryError{path, "its held-out scenarios come from another phrase than that of --held-out"}
 	}
 	if m.Suite != b.digest {
-		return nil, &EntryError{path, fmt.Sprintf("its scenarios are not those of this program: pausenet %s made it", m.Version)}
+		return nil, &EntryError{path, fmt.Sprintf("its scenarios are not those of this program: pausenet %s made it",
+			m.Version)}
 	}
 	for _, c := range m.Controllers {
 		if now := b.controllerOf(key{controller: c.Name}); now == nil || now.SHA256 != c.SHA256 {
@@ -82,7 +83,8 @@ func Check(ctx context.Context, path string, o CheckOptions) (*CheckResult, erro
 	wanted := b.runs()
 	for _, k := range wanted {
 		if !results.has(k) {
-			return nil, &EntryError{path, fmt.Sprintf("it lacks the run of %s under %s with seed %d: finish it first", k.scenario,
+			return nil, &EntryError{path, fmt.Sprintf("it lacks the run of %s under %s with seed %d: finish it first",
+				k.scenario,
 				k.controller, k.seed)}
 		}
 	}

@@ -145,7 +145,8 @@ type Folder struct {
 type OtherError struct{ Path, Why string }
 
 func (e *OtherError) Error() string {
-	return fmt.Sprintf("%s has results of another benchmark (%s): choose another folder, or discard these with --force", e.Path,
+	return fmt.Sprintf("%s has results of another benchmark (%s): choose another folder, or discard these with --force",
+		e.Path,
 		e.Why)
 }
 

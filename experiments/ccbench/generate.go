@@ -175,7 +175,8 @@ func (d *draft) workload(format string, args ...any) {
 
 // leafSpine sets a topology of leaf and spine switches with links of 1 us and one rate.
 func (d *draft) leafSpine(leaves, hosts, spines int, rate string, mtu int) {
-	d.topology = fmt.Sprintf("{mtu: %d, delay: 1us, leafspine: {spines: %d, leaves: %d, hosts_per_leaf: %d, rate: %s}}", mtu,
+	d.topology = fmt.Sprintf("{mtu: %d, delay: 1us, leafspine: {spines: %d, leaves: %d, hosts_per_leaf: %d, rate: %s}}",
+		mtu,
 		spines, leaves, hosts, rate)
 }
 
@@ -279,7 +280,8 @@ func drawCollective(d *draft, value int) {
 		d.workload("tag: collective, collective: {kind: alltoall, size: %dKB, placement: random}", size)
 	default:
 		algorithm := []string{"ring", "tree", "halving-doubling", "hierarchical, group: 4"}[value]
-		d.workload("tag: collective, collective: {kind: allreduce, algorithm: %s, size: %dKB, placement: %s}", algorithm, size,
+		d.workload("tag: collective, collective: {kind: allreduce, algorithm: %s, size: %dKB, placement: %s}", algorithm,
+			size,
 			[]string{"random", "across-racks"}[d.IntN(2)])
 	}
 }
@@ -288,7 +290,8 @@ func drawJob(d *draft, value int) {
 	d.leafSpine(4, 4, 2, "100Gbps", 4096)
 	d.duration = "3ms"
 	step := func(slow string) string {
-		return fmt.Sprintf("[{compute: {time: %dus, jitter: %dus%s}}, {collective: {kind: allreduce, algorithm: ring, size: %dKB}}, "+
+		return fmt.Sprintf("[{compute: {time: %dus, jitter: %dus%s}}, {collective: {kind: allreduce, algorithm: ring, "+
+			"size: %dKB}}, "+
 			"{collective: {kind: alltoall, size: %dKB}}]", d.between(30, 100), d.between(5, 20), slow, d.between(1200, 3000),
 			d.between(600, 1500))
 	}
@@ -306,7 +309,8 @@ func drawJob(d *draft, value int) {
 		job("job", ranks, fmt.Sprintf(", slow: h%d, factor: 2", ranks[0]))
 	case 3:
 		job("job", ranks[:10], "")
-		d.flow("tag: storage, from: %s, to: h%d, size: %dKB, jitter: 50us", names(ranks[10:14]), ranks[14], d.between(3000, 6000))
+		d.flow("tag: storage, from: %s, to: h%d, size: %dKB, jitter: 50us", names(ranks[10:14]), ranks[14],
+			d.between(3000, 6000))
 	case 4:
 		job("job", ranks[:12], "")
 		d.flow("tag: incast, from: %s, to: h%d, size: %dKB, start: 60us, count: 4, interval: 150us", names(ranks[12:15]),
@@ -332,9 +336,11 @@ func drawLongHaul(d *draft, value int) {
 	for _, host := range to {
 		d.flow("tag: far, from: %s, to: h%d, size: %dMB, jitter: 200us", names(d.hosts(3, 0, 8, -1)), host, d.between(8, 20))
 	}
-	d.flow("tag: near, from: %s, to: h%d, size: %dKB, start: 100us, count: %d, interval: %dus", names(d.hosts(2, 8, 16, to[0])),
+	d.flow("tag: near, from: %s, to: h%d, size: %dKB, start: 100us, count: %d, interval: %dus",
+		names(d.hosts(2, 8, 16, to[0])),
 		to[0], d.between(50, 500), d.between(6, 12), d.between(100, 300))
-	d.flow("tag: short, from: %s, to: h%d, size: %dKB, start: 300us, count: 4, interval: 500us", names(d.hosts(2, 0, 8, -1)),
+	d.flow("tag: short, from: %s, to: h%d, size: %dKB, start: 300us, count: 4, interval: 500us",
+		names(d.hosts(2, 0, 8, -1)),
 		to[1], d.between(4, 60))
 }
 
@@ -346,7 +352,8 @@ func drawFailure(d *draft, value int) {
 	for i, from := range order[:8] {
 		d.flow("tag: long, from: h%d, to: h%d, size: %dKB, jitter: 20us", from, 12+i%6, d.between(3000, 6000))
 	}
-	d.flow("tag: short, from: %s, to: [h12, h13], size: %dKB, count: 10, interval: %dus", names(order[8:10]), d.between(2, 30),
+	d.flow("tag: short, from: %s, to: [h12, h13], size: %dKB, count: 10, interval: %dus", names(order[8:10]),
+		d.between(2, 30),
 		d.between(20, 50))
 	link, at := fmt.Sprintf("leaf2:spine%d", d.IntN(3)), d.between(30, 80)
 	switch value {
@@ -382,10 +389,13 @@ func drawRivals(d *draft, value int) {
 func (d *draft) incastAndLong(scale float64) {
 	to := d.IntN(8)
 	size := func(kb int) int { return max(int(float64(kb)*scale), 1) }
-	d.flow("tag: long, from: %s, to: h%d, size: %dKB, jitter: 10us", names(d.hosts(2, 8, 24, -1)), to, size(d.between(5000, 10000)))
-	d.flow("tag: incast, from: %s, to: h%d, size: %dKB, start: 80us, jitter: 5us", names(d.hosts(d.between(6, 14), 8, 24, -1)), to,
+	d.flow("tag: long, from: %s, to: h%d, size: %dKB, jitter: 10us", names(d.hosts(2, 8, 24, -1)), to,
+		size(d.between(5000, 10000)))
+	d.flow("tag: incast, from: %s, to: h%d, size: %dKB, start: 80us, jitter: 5us",
+		names(d.hosts(d.between(6, 14), 8, 24, -1)), to,
 		size(d.between(80, 300)))
-	d.flow("tag: short, from: %s, to: h%d, size: %dKB, start: 20us, count: 16, interval: 50us", names(d.hosts(2, 8, 24, -1)), to,
+	d.flow("tag: short, from: %s, to: h%d, size: %dKB, start: 20us, count: 16, interval: 50us",
+		names(d.hosts(2, 8, 24, -1)), to,
 		d.between(1, 16))
 	d.flow("tag: beside, from: %s, to: h%d, size: %dKB, jitter: 50us", names(d.hosts(1, 8, 24, -1)), (to+1)%8,
 		size(d.between(2500, 6000)))

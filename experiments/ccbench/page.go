@@ -52,7 +52,8 @@ func (r *Report) page() ([]byte, error) {
 
 func rankingPart(h *Half) report.SheetPart {
 	t := &report.SheetTable{
-		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. In brackets: 95 %% intervals, "+
+		Caption: fmt.Sprintf("%d %s scenarios. Bars: score of the first over the controller's. In brackets: 95 %% "+
+			"intervals, "+
 			"by a bootstrap over scenarios. Unfinished: runs in which flows did not end. ECMP: runs with ECMP, as the "+
 			"controller refuses the scenario's load balancing", h.Scenarios, h.Name),
 		Heads: []string{
@@ -62,7 +63,8 @@ func rankingPart(h *Half) report.SheetPart {
 	for i, e := range h.Ranking {
 		t.Rows = append(t.Rows, report.SheetRow{Cells: []string{
 			e.Controller, fmt.Sprintf("%.2f (%.2f to %.2f)", e.Score, e.Low, e.High),
-			fmt.Sprintf("%d (%d to %d)", e.Rank, e.RankLow, e.RankHigh), e.Worst, fmt.Sprintf("%.1f", e.WorstScore), fmt.Sprint(e.Unfinished),
+			fmt.Sprintf("%d (%d to %d)", e.Rank, e.RankLow, e.RankHigh), e.Worst, fmt.Sprintf("%.1f", e.WorstScore),
+			fmt.Sprint(e.Unfinished),
 			fmt.Sprint(e.Fallbacks),
 		}, Best: i == 0, Part: h.Ranking[0].Score / e.Score})
 	}
@@ -145,8 +147,8 @@ func (r *Report) profilePart(h *Half) report.SheetPart {
 	}
 	return report.SheetPart{
 		Title: "Performance profile",
-		Texts: []string{"A line that is higher is better: more scenarios in which the controller's score is within this factor of " +
-			"the best controller's."},
+		Texts: []string{"A line that is higher is better: more scenarios in which the controller's score is within this " +
+			"factor of the best controller's."},
 		Lines: &report.Lines{Title: "Performance profile", Charts: []report.LineChart{chart}},
 	}
 }

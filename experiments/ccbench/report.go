@@ -116,7 +116,8 @@ func (r *Report) Notes() []string {
 	for _, h := range r.Halves {
 		if h.FairScenarios > 0 && len(h.Ranking) > 0 {
 			first := &h.Ranking[0]
-			notes = append(notes, fmt.Sprintf("%s: perfect max-min fair shares have the score %.2f in %d scenarios, where %s has %.2f",
+			notes = append(notes, fmt.Sprintf("%s: perfect max-min fair shares have the score %.2f in %d scenarios, where %s "+
+				"has %.2f",
 				h.Name, h.Fair, h.FairScenarios, first.Controller, first.OverFair))
 		}
 	}
@@ -133,11 +134,13 @@ func (r *Report) Notes() []string {
 	for _, h := range r.Halves {
 		for _, e := range h.Ranking {
 			if e.Fallbacks > 0 {
-				notes = append(notes, fmt.Sprintf("%s, %s: %d runs with ECMP, because it refuses the scenario's load balancing", h.Name,
+				notes = append(notes, fmt.Sprintf("%s, %s: %d runs with ECMP, because it refuses the scenario's load balancing",
+					h.Name,
 					e.Controller, e.Fallbacks))
 			}
 			if e.Unfinished > 0 {
-				notes = append(notes, fmt.Sprintf("%s, %s: %d runs with flows that did not end", h.Name, e.Controller, e.Unfinished))
+				notes = append(notes, fmt.Sprintf("%s, %s: %d runs with flows that did not end", h.Name, e.Controller,
+					e.Unfinished))
 			}
 			if e.Broken > 0 {
 				notes = append(notes, fmt.Sprintf("%s, %s: %d runs broken", h.Name, e.Controller, e.Broken))

@@ -1,5 +1,5 @@
-// Package compare runs two alternatives, A and B, under the same scenarios and seeds, and decides by pairs of runs which
-// is better. An alternative is a congestion control, a setting, a scenario, or a build of the program.
+// Package compare runs two alternatives, A and B, under the same scenarios and seeds, and decides by pairs of runs
+// which is better. An alternative is a congestion control, a setting, a scenario, or a build of the program.
 //
 // Files: sides.go reads the alternatives and scenarios, compare.go runs the pairs, measures.go evaluates them, words.go
 // puts the result into sentences, program.go runs another build. Package paired has the statistics.

@@ -52,8 +52,8 @@ type Result struct {
 	cases map[string]*Case
 }
 
-// Measure holds the result in one metric. Intervals cover with a probability of 95 %. An end that the pairs do not bound
-// is absent.
+// Measure holds the result in one metric. Intervals cover with a probability of 95 %. An end that the pairs do not
+// bound is absent.
 type Measure struct {
 	Metric string `json:"metric"`
 	Label  string `json:"label"`

@@ -318,7 +318,8 @@ func (s *Subject) run(of side, from source, seed uint64) (Run, error) {
 		return Run{}, fmt.Errorf("scenario %s: %w", from.name, err)
 	}
 	if len(names) != 1 {
-		return Run{}, fmt.Errorf("%s means %d congestion controls, but a side of a comparison has one", controller, len(names))
+		return Run{}, fmt.Errorf("%s means %d congestion controls, but a side of a comparison has one", controller,
+			len(names))
 	}
 	if err := scenario.Check(loaded, names, seed); err != nil {
 		return Run{}, err

@@ -64,7 +64,8 @@ func (r *Result) sentence() string {
 
 // shareText returns a share of pairs with its interval: "83 % of 1000 pairs (95 % interval 80 to 86)".
 func shareText(share Interval, n int) string {
-	return fmt.Sprintf("%s %% of %s (95 %% interval %s to %s)", percent(*share.Estimate), pairCount(n), percent(*share.Low),
+	return fmt.Sprintf("%s %% of %s (95 %% interval %s to %s)", percent(*share.Estimate), pairCount(n),
+		percent(*share.Low),
 		percent(*share.High))
 }
 

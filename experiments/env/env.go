@@ -389,20 +389,23 @@ func (p *Episode) run(s *scenario.Scenario, seed uint64) {
 				return nil
 			}}, nil
 		}},
-	}, runner.Watching{NoRTT: true, Ordered: e.Interval == 0, Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
-		a := &p.agents[flow]
-		*a = agent{
-			size: int64(s.Flows[flow].Size), interval: e.Interval, line: float64(env.LineRate), base: env.BaseRTT,
-			rate: float64(env.LineRate), next: float64(env.LineRate), timer: vtime.Never, mtu: int64(env.MTU),
-		}
-		if e.Interval == 0 {
-			a.step = p.event
-		}
-		if e.Hops > 0 {
-			a.telemetry, a.hops = new(controllerfile.Telemetry), make([]float32, e.Hops*len(hopFeatures))
-		}
-		return a, nil
-	}})
+	}, runner.Watching{
+		NoRTT: true, Ordered: e.Interval == 0,
+		Controller: func(flow int, env cc.Env, _ cc.Settings) (cc.Controller, error) {
+			a := &p.agents[flow]
+			*a = agent{
+				size: int64(s.Flows[flow].Size), interval: e.Interval, line: float64(env.LineRate), base: env.BaseRTT,
+				rate: float64(env.LineRate), next: float64(env.LineRate), timer: vtime.Never, mtu: int64(env.MTU),
+			}
+			if e.Interval == 0 {
+				a.step = p.event
+			}
+			if e.Hops > 0 {
+				a.telemetry, a.hops = new(controllerfile.Telemetry), make([]float32, e.Hops*len(hopFeatures))
+			}
+			return a, nil
+		},
+	})
 	switch {
 	case errors.Is(err, errEnded), ctx.Err() != nil:
 		err = nil

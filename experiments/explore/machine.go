@@ -195,7 +195,8 @@ func (m *Machine) run(ctx context.Context, t Task) (o *Outcome, by string, err e
 
 // elsewhere makes a run on another machine, and measures its results.
 func (m *Machine) elsewhere(ctx context.Context, s *scenario.Scenario, t Task) (o *Outcome, by string, err error) {
-	job := sweep.Job{Scenario: s.Name, Controller: t.Controller, Recipe: s.Recipe.Written(), Why: t.Why && s.WhyFits() == nil}
+	job := sweep.Job{Scenario: s.Name, Controller: t.Controller, Recipe: s.Recipe.Written(), Why: t.Why &&
+		s.WhyFits() == nil}
 	job.Recipe.Settings = append(slices.Clone(job.Recipe.Settings), fmt.Sprintf("seed=%d", t.Seed))
 	if job.Hash, err = scenario.ConfigurationHash(s, t.Controller, t.Seed); err != nil {
 		return nil, "", err

@@ -20,7 +20,8 @@ var builtin embed.FS
 
 // course lists the built-in exercises in teaching order.
 var course = []string{
-	"pfc", "headroom", "ecn", "aimd", "dcqcn", "incast", "dcon", "storm", "incident", "figure", "tournament", "rdma", "challenge",
+	"pfc", "headroom", "ecn", "aimd", "dcqcn", "incast", "dcon", "storm", "incident", "figure", "tournament", "rdma",
+	"challenge",
 }
 
 // Names returns the names of the built-in exercises in the order of the course.

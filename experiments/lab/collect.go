@@ -143,7 +143,10 @@ func gradescopeOwners(file string) map[string][]owner {
 		}
 		at := time.Time{}
 		if created := child(v, ":created_at"); created != nil {
-			for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999 Z", "2006-01-02 15:04:05.999999999 -07:00"} {
+			for _, layout := range []string{
+				time.RFC3339Nano, "2006-01-02 15:04:05.999999999 Z",
+				"2006-01-02 15:04:05.999999999 -07:00",
+			} {
 				if t, err := time.Parse(layout, created.Raw()); err == nil {
 					at = t
 				}

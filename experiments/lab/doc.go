@@ -20,8 +20,8 @@
 //
 // Files:
 //
-//   - An exercise: exercise.go, builtin.go (the built-in exercises, and finding an exercise), parameters.go (values that
-//     differ between students).
+//   - An exercise: exercise.go, builtin.go (the built-in exercises, and finding an exercise), parameters.go (values
+//     that differ between students).
 //   - Its file: read_keys.go (its keys), read.go (submitted files and runs), read_checks.go, hidden.go (the teacher's
 //     further checks).
 //   - A student's folder: start.go (writes it), notebook.go (for Jupyter), submission.go
@@ -29,8 +29,8 @@
 //   - A grade: check.go, runs.go (the runs that it needs), evidence.go (sentences, pictures, curves like others),
 //     limit.go (figures relative to the bound), words.go (requirements and measurements in words).
 //   - A class: collect.go (its submissions), locate.go (the files of one), class.go (the files about them), late.go
-//     (points that late ones lose), similar.go (which are alike), book.go (all exercises of a course), tournament.go (plays
-//     them against each other), teacher.go (the teacher's material), trials.go (its honest solutions and cheats),
-//     selftest.go (tests an exercise).
+//     (points that late ones lose), similar.go (which are alike), book.go (all exercises of a course), tournament.go
+//     (plays them against each other), teacher.go (the teacher's material), trials.go (its honest solutions and
+//     cheats), selftest.go (tests an exercise).
 //   - Output: formats.go (Gradescope, GitHub Classroom, a gradebook), pages.go (for a student and a class), curves.go.
 package lab

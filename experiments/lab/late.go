@@ -28,8 +28,9 @@ func (p *LatePolicy) Apply(e *Exercise, f *Found, s *Student) {
 	}
 	s.Penalty = min(s.Points, Points(p.PerDay*float64(s.DaysLate))*s.Of)
 	s.Points -= s.Penalty
-	s.Warnings = append(s.Warnings, fmt.Sprintf("submitted %d days late (each started day counts): %v points less", s.DaysLate,
-		s.Penalty))
+	s.Warnings = append(s.Warnings,
+		fmt.Sprintf("submitted %d days late (each started day counts): %v points less", s.DaysLate,
+			s.Penalty))
 }
 
 // submittedAt returns the time of submission: by the platform's export, or else of the newest submitted file.

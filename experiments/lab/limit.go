@@ -21,8 +21,8 @@ var boundMetrics = map[string]func(*bound.Discipline) float64{
 	"fct_p99":       func(d *bound.Discipline) float64 { return d.FCT.P99 },
 }
 
-// figure returns the figure of a check: of its run, averaged over the seeds. Relative to another run or the bound, it is
-// the mean of each seed's change.
+// figure returns the figure of a check: of its run, averaged over the seeds. Relative to another run or the bound, it
+// is the mean of each seed's change.
 func (s *Submission) figure(c *Check, all []measure.Measurement) (*float64, error) {
 	if c.Row.RelativeTo == boundName {
 		own, err := s.bounds(s.e.run(c.Run))

@@ -65,7 +65,8 @@ func (e *Exercise) locate(folders []string) (found map[string]string, notes []st
 			switch {
 			case err != nil || failed != nil || entries > mostEntries:
 				return fs.SkipAll
-			case path != folder && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "__MACOSX" || inside == resultFolder):
+			case path != folder && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "__MACOSX" ||
+				inside == resultFolder):
 				if entry.IsDir() {
 					return fs.SkipDir
 				}

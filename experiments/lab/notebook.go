@@ -26,8 +26,8 @@ type codeCell struct {
 // NotebookFile returns the name of the file for Notebook.
 func (e *Exercise) NotebookFile() string { return e.Name + ".ipynb" }
 
-// Notebook returns a notebook for Jupyter: the sections of the exercise's text, and cells that lock the predictions, run
-// the scenarios that a student has, check the submission, and plot the runs of the check. The cells use the Python
+// Notebook returns a notebook for Jupyter: the sections of the exercise's text, and cells that lock the predictions,
+// run the scenarios that a student has, check the submission, and plot the runs of the check. The cells use the Python
 // package pausenet, and read the files beside the notebook.
 func (e *Exercise) Notebook() ([]byte, error) {
 	text, err := e.Text()
@@ -36,7 +36,10 @@ func (e *Exercise) Notebook() ([]byte, error) {
 	}
 	var cells []any
 	markdown := func(source string) {
-		cells = append(cells, cell{Kind: "markdown", ID: fmt.Sprintf("cell-%d", len(cells)), Source: strings.TrimSpace(source)})
+		cells = append(cells, cell{
+			Kind: "markdown", ID: fmt.Sprintf("cell-%d", len(cells)),
+			Source: strings.TrimSpace(source),
+		})
 	}
 	code := func(format string, values ...any) {
 		c := cell{Kind: "code", ID: fmt.Sprintf("cell-%d", len(cells)), Source: fmt.Sprintf(format, values...)}

@@ -114,7 +114,10 @@ func ClassPage(version string, e *Exercise, students []Student) ([]byte, error) 
 			sheet.Parts = append(sheet.Parts, part)
 		}
 	}
-	t := &report.SheetTable{Caption: "Submissions", Heads: []string{"student", "points", "what is wrong with the submission"}}
+	t := &report.SheetTable{
+		Caption: "Submissions",
+		Heads:   []string{"student", "points", "what is wrong with the submission"},
+	}
 	for _, s := range students {
 		t.Rows = append(t.Rows, report.SheetRow{
 			Cells: []string{s.Name, s.Points.String(), s.Problem()},

@@ -263,7 +263,8 @@ func unsafePath(where string) string {
 	switch {
 	case slices.Contains(parts, ""):
 		return fmt.Sprintf("%q is not a path: write one such as switch.pfc.xoff", where)
-	case where == "topology.rate" || where == "topology.delay", root == "switch" || root == "host" || root == "duration" || root == "seed":
+	case where == "topology.rate" || where == "topology.delay", root == "switch" || root == "host" || root == "duration" ||
+		root == "seed":
 		return ""
 	case root == "cc" && len(parts) >= 3 && !strings.HasPrefix(parts[1], "lstm"), root == "flows" && len(parts) >= 3,
 		root == "faults":
@@ -285,7 +286,8 @@ func (d *reader) runs(v *yamlspec.Value) {
 			file.Errorf("%q: a scenario must be a file of %s/ or of hand_in, such as fabric.yaml", r.Scenario, ownFolder)
 		}
 		if with := m.Get("with"); r.With != "" && (d.e.changed(r.With) == nil || d.e.changed(r.Scenario) != nil) {
-			with.Errorf("%q: with must name a scenario of hand_in, and scenario another file, which gets the former's values", r.With)
+			with.Errorf("%q: with must name a scenario of hand_in, and scenario another file, which gets the former's values",
+				r.With)
 		}
 		d.e.Runs = append(d.e.Runs, r)
 	})

@@ -257,7 +257,8 @@ func (d *reader) figure(m *yamlspec.Mapping, row *measure.PublishedRow) {
 	if row.RelativeTo != boundName {
 		d.runName(m.Get("relative_to"), row.RelativeTo)
 	} else if boundMetrics[row.Metric] == nil || row.Tag != "" {
-		m.Get("relative_to").Errorf("the bound has %s, of all flows", strings.Join(slices.Sorted(maps.Keys(boundMetrics)), ", "))
+		m.Get("relative_to").Errorf("the bound has %s, of all flows",
+			strings.Join(slices.Sorted(maps.Keys(boundMetrics)), ", "))
 	}
 	known := measure.MetricByName(row.Metric)
 	if known == nil {

@@ -68,7 +68,8 @@ func (q *Question) keys(kind *string) keys.Table {
 	return keys.Table{
 		keys.Text("question", &q.Text).Need().Means("text of the question"),
 		keys.Flag("predict", &q.Predicted).Means("`true`: the answer counts as `pausenet lab predict` has locked it"),
-		keys.Choice("kind", kind, "number", "time", "rate", "size", "sentence").Usually("number").Means("kind of the answer; of a " +
+		keys.Choice("kind", kind, "number", "time", "rate", "size",
+			"sentence").Usually("number").Means("kind of the answer; of a " +
 			"`sentence` the number that is nearest to the right one counts"),
 	}
 }
@@ -114,12 +115,12 @@ func (c *Check) keys() keys.Table {
 		keys.Text("message", &c.Message).Means("words of one of the verdict's messages"),
 		keys.Text("panel", &c.Panel).Means("title of a plot in the `report` of the run's scenario, whose first series is " +
 			"compared"),
-		keys.Text("like", &c.Like).Means("a run: `most` and `zero` are the area between its curve and the run's, in percent " +
-			"of that below its curve"),
+		keys.Text("like", &c.Like).Means("a run: `most` and `zero` are the area between its curve and the run's, in " +
+			"percent of that below its curve"),
 		keys.Text("picture", &c.Picture).Means("a file of hand_in.pictures: a curve in it has to follow that of the run"),
 		keys.Text("output", &c.Output).Means("a file of hand_in.outputs, whose `value` is compared with `is`"),
-		keys.Text("value", &c.Value).Means("`bandwidth`, `bytes` or `iterations` of perftest's output, or the name of a counter " +
-			"of `ethtool -S`"),
+		keys.Text("value", &c.Value).Means("`bandwidth`, `bytes` or `iterations` of perftest's output, or the name of a " +
+			"counter of `ethtool -S`"),
 		keys.Text("answer", &c.Answer).Means("an answer of hand_in, compared with the run's `metric` or with `is`"),
 		bound("zero", "value with no points; between it and the bound, points rise linearly"),
 		bound("is", "the answer"),

@@ -16,9 +16,9 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Limits on the steps of a student's controller. The calls of a flow may take mostSteps beyond freeSteps each: enough for
-// a program that reads the telemetry of five hops on each ACK, however long the flow is. Unlike a limit of time, these
-// give the same grade on a slow machine.
+// Limits on the steps of a student's controller. The calls of a flow may take mostSteps beyond freeSteps each: enough
+// for a program that reads the telemetry of five hops on each ACK, however long the flow is. Unlike a limit of time,
+// these give the same grade on a slow machine.
 const (
 	mostSteps = 5_000_000
 	freeSteps = 500
@@ -147,7 +147,8 @@ func bounded(started func(scenario, controller string) (engine.Progress, func(*r
 ) func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {
 	end := func(events int64) {
 		if events > most {
-			cancel(fmt.Errorf("the run exceeds %d events, the limit of this exercise: does the controller retransmit without end?", most))
+			cancel(fmt.Errorf("the run exceeds %d events, the limit of this exercise: does the controller retransmit without "+
+				"end?", most))
 		}
 	}
 	return func(scenario, controller string) (engine.Progress, func(*runner.Result, error)) {

@@ -24,7 +24,10 @@ const mostStartPoints = 2
 // the exercise or in a teacher's material; and the material's trials. material may be nil.
 func SelfTest(ctx context.Context, e *Exercise, material fs.FS, o Options) (all []Tried, err error) {
 	scratch := o.Results
-	if o.Made, err = e.Common(ctx, Options{Results: filepath.Join(o.Results, "common"), Jobs: o.Jobs, Version: o.Version}); err != nil {
+	if o.Made, err = e.Common(ctx, Options{
+		Results: filepath.Join(o.Results, "common"), Jobs: o.Jobs,
+		Version: o.Version,
+	}); err != nil {
 		return nil, err
 	}
 	sources := []fs.FS{e.Files}

@@ -18,8 +18,8 @@ import (
 )
 
 // These constants configure winnowing (Schleimer, Wilkerson and Aiken, SIGMOD 2003), the comparison that MOSS uses. It
-// hashes each run of gramTokens tokens, and keeps the least hash of each window of windowGrams runs as a fingerprint. Two
-// programs that share a run of gramTokens+windowGrams-1 tokens share a fingerprint.
+// hashes each run of gramTokens tokens, and keeps the least hash of each window of windowGrams runs as a fingerprint.
+// Two programs that share a run of gramTokens+windowGrams-1 tokens share a fingerprint.
 const (
 	gramTokens  = 12
 	windowGrams = 6
@@ -137,9 +137,12 @@ func fingerprints(source []byte) map[uint64]bool {
 }
 
 // keptNames lists the names that students cannot choose: of the language and of the interface.
-var keptNames = strings.Fields("def if elif else for while in return pass break continue and or not lambda None True False " +
-	"init preset on_ack on_cnp on_cnm on_nak on_timeout on_timer on_sent flow ack cnp cnm path params needs rate window timer " +
-	"moves rtt now ce ue hops elapsed tx_delta queue_gradient queue_bytes tx_bytes departed line_rate base_rtt mtu line_mtu " +
+var keptNames = strings.Fields("def if elif else for while in return pass break continue and or not lambda None " +
+	"True False " +
+	"init preset on_ack on_cnp on_cnm on_nak on_timeout on_timer on_sent flow ack cnp cnm path params needs rate " +
+	"window timer " +
+	"moves rtt now ce ue hops elapsed tx_delta queue_gradient queue_bytes tx_bytes departed line_rate base_rtt mtu " +
+	"line_mtu " +
 	"acked_bytes ack_sequence next_send in_flight min max abs sqrt floor ceil round int clamp len range list sorted sum")
 
 // tokensOf returns the tokens of a program, without what can be changed without changing the program: comments, spaces,

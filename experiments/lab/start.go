@@ -30,7 +30,8 @@ func Start(ctx context.Context, e *Exercise, reference, folder string, notebook 
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
-			return nil, fmt.Errorf("%s already exists: move it away, or start in another folder with pausenet lab start %s FOLDER",
+			return nil, fmt.Errorf("%s already exists: move it away, or start in another folder with pausenet lab start %s "+
+				"FOLDER",
 				filepath.Join(folder, name), reference)
 		}
 	}
@@ -38,7 +39,8 @@ func Start(ctx context.Context, e *Exercise, reference, folder string, notebook 
 		var data []byte
 		switch name {
 		case LabFile:
-			data = []byte("# pausenet lab check reads this. Parameters are drawn by the student's name.\nexercise: " + reference + "\n")
+			data = []byte("# pausenet lab check reads this. Parameters are drawn by the student's name.\nexercise: " +
+				reference + "\n")
 			if e.Student != "" {
 				data = append(data, "student: "+strconv.Quote(e.Student)+"\n"...)
 			}

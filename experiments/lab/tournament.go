@@ -209,7 +209,8 @@ func carried(u *scenario.Scenario) float64 {
 	least := math.Inf(1)
 	for i := range u.Topology.Ports {
 		p := &u.Topology.Ports[i]
-		if u.Topology.Nodes[p.Node].Kind == topologies.Switch && u.Topology.Nodes[u.Topology.Ports[p.Peer].Node].Kind == topologies.Switch {
+		if u.Topology.Nodes[p.Node].Kind == topologies.Switch &&
+			u.Topology.Nodes[u.Topology.Ports[p.Peer].Node].Kind == topologies.Switch {
 			least = min(least, float64(p.Rate))
 		}
 	}
@@ -282,8 +283,8 @@ func (t *tournament) play(ctx context.Context, u *scenario.Scenario, at []int) (
 // culprit matches the file of the player whose program a verdict names.
 var culprit = lazy.Regexp(`player-(\d+)\.`)
 
-// together plays the shared games. A player has a seat, and is at the place of its seat in the first round and one place
-// further in each. Its opponents at the other seats change.
+// together plays the shared games. A player has a seat, and is at the place of its seat in the first round and one
+// place further in each. Its opponents at the other seats change.
 func (t *tournament) together(ctx context.Context) error {
 	u, err := t.arena(0, sharedGame)
 	if err != nil {

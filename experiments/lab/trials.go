@@ -91,7 +91,10 @@ func (e *Exercise) trial(v *yamlspec.Value, honest bool) Trial {
 			settings.Mapping().All(func(key, value *yamlspec.Value) { t.set[file.Raw()][key.Raw()] = value.Raw() })
 		})
 	}
-	for name, into := range map[string]map[string]string{"files": t.files, "sentences": t.sentences, "pictures": t.pictures} {
+	for name, into := range map[string]map[string]string{
+		"files": t.files, "sentences": t.sentences,
+		"pictures": t.pictures,
+	} {
 		if texts := m.Get(name); texts != nil {
 			texts.Mapping().All(func(key, value *yamlspec.Value) { into[key.Raw()] = value.Raw() })
 		}
@@ -327,8 +330,8 @@ type TrialGrade struct {
 	*Grade
 }
 
-// Try grades the trials of a teacher's material as submissions of the exercise's student, by its hidden checks if it has
-// some. o.Results is a scratch folder.
+// Try grades the trials of a teacher's material as submissions of the exercise's student, by its hidden checks if it
+// has some. o.Results is a scratch folder.
 func (e *Exercise) Try(ctx context.Context, material fs.FS, o Options) ([]TrialGrade, error) {
 	e, err := e.WithTeacher(material)
 	if err != nil {

@@ -31,7 +31,8 @@ func (c *Check) required(e *Exercise) string {
 	case c.Picture != "":
 		return fmt.Sprintf("%s: a curve that follows %q of run %s", c.Picture, c.Panel, c.Run)
 	case c.Like != "":
-		return fmt.Sprintf("%q of run %s, like that of run %s: at most %s %% between the curves (no points at %s %%)", c.Panel,
+		return fmt.Sprintf("%q of run %s, like that of run %s: at most %s %% between the curves (no points at %s %%)",
+			c.Panel,
 			c.Run, c.Like, number(*c.Most), number(*c.Zero))
 	}
 	text := c.Row.Label + ", in run " + c.Run + ": "

@@ -86,7 +86,8 @@ func (f *Family) plan(c *candidate) *topologies.Plan {
 		return plan
 	}
 	var plan *topologies.Plan
-	if s, err := (scenario.Reading{Live: true}).Parse(f.File, []byte(f.template.Text(f.settingsOf(c), nil, nil))); err == nil {
+	if s, err := (scenario.Reading{Live: true}).Parse(f.File,
+		[]byte(f.template.Text(f.settingsOf(c), nil, nil))); err == nil {
 		plan = s.Topology
 	}
 	if len(f.plans) > 1000 {

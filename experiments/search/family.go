@@ -132,12 +132,12 @@ func (f *Family) decode(v *yamlspec.Value) {
 	m.Get("vary").Mapping().All(func(key, value *yamlspec.Value) {
 		f.vary = append(f.vary, parameter{key.Raw(), explore.ReadRange(value)})
 	})
-	for _, item := range m.Get("flows").Mappings("flows that vary are a mapping such as {count: 2..12, from: all, to: all, " +
-		"size: 10KB..1MB log}") {
+	for _, item := range m.Get("flows").Mappings("flows that vary are a mapping such as {count: 2..12, from: all, to: " +
+		"all, size: 10KB..1MB log}") {
 		f.flowGroup(item)
 	}
-	for _, item := range m.Get("faults").Mappings("faults that vary are a mapping such as {count: 0..2, links: switches, " +
-		"at: 0us..200us}") {
+	for _, item := range m.Get("faults").Mappings("faults that vary are a mapping such as {count: 0..2, links: " +
+		"switches, at: 0us..200us}") {
 		f.faultGroup(item)
 	}
 	if len(f.vary)+len(f.flows)+len(f.faults) == 0 {

@@ -14,7 +14,10 @@ import (
 )
 
 // traffic lists the keys of a scenario that its family does not keep: its traffic, and what describes that.
-var traffic = []string{"flows", "workloads", "faults", "quick", "published", "report", "spans", "look_at", "description"}
+var traffic = []string{
+	"flows", "workloads", "faults", "quick", "published", "report", "spans", "look_at",
+	"description",
+}
 
 // mostFlows limits the flows of a family that a plain scenario stands for.
 const mostFlows = 32
@@ -24,8 +27,8 @@ func HasSection(data []byte) bool { return new(yamlspec.Report).Parse("", data).
 
 // Around returns the file of the family that a plain scenario stands for: its fabric and settings, with other traffic.
 // Flows may join any two hosts, are as many, as large and as late as its own at most, and a link between switches may
-// fail. objective is the content of search.objective, by default under the controller; empty: the mean slowdown is at least
-// twice its lower bound. The second result describes the family in words.
+// fail. objective is the content of search.objective, by default under the controller; empty: the mean slowdown is at
+// least twice its lower bound. The second result describes the family in words.
 func Around(filename string, data []byte, controller, objective string) (family []byte, about string, err error) {
 	s, err := scenario.Reading{Controllers: []string{controller}}.Parse(filename, data)
 	if err != nil {
@@ -46,7 +49,8 @@ func Around(filename string, data []byte, controller, objective string) (family 
 		}
 	}
 	if count == 0 {
-		return nil, "", fmt.Errorf("%s has no flows with a size, so its traffic gives no bounds: write a section search (docs/search.md)",
+		return nil, "", fmt.Errorf("%s has no flows with a size, so its traffic gives no bounds: write a section search "+
+			"(docs/search.md)",
 			filename)
 	}
 	least, most = max(min(least, most/10), 1), max(most, 1)
@@ -67,9 +71,11 @@ func Around(filename string, data []byte, controller, objective string) (family 
 	}
 	fmt.Fprintf(&b, "\nsearch:\n  objective: {%s}\n  vary: {seed: 1..5}\n", objective)
 	fmt.Fprintf(&b, "  flows:\n    - {count: 2..%d, from: all, to: all, size: %s, start: %s}\n", count, sizes, starts)
-	about = fmt.Sprintf("2 to %d flows between any hosts, sizes %s, starts %s", count, strings.TrimSuffix(sizes, " log"), starts)
+	about = fmt.Sprintf("2 to %d flows between any hosts, sizes %s, starts %s", count, strings.TrimSuffix(sizes, " log"),
+		starts)
 	if betweenSwitches(s.Topology) {
-		fmt.Fprintf(&b, "  faults:\n    - {count: 0..1, links: switches, at: %s, with: {down: true, reroute: 50us}}\n", starts)
+		fmt.Fprintf(&b, "  faults:\n    - {count: 0..1, links: switches, at: %s, with: {down: true, reroute: 50us}}\n",
+			starts)
 		about += ", up to one failed link between switches"
 	}
 	return []byte(b.String()), about + ", seeds 1 to 5", nil

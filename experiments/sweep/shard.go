@@ -152,10 +152,12 @@ func Shards(directories []string) (*Merged, error) {
 		unlike := m.Plan.Unlike(in.Plan)
 		switch {
 		case unlike != "":
-			errs = append(errs, fmt.Errorf("%s and %s belong to different sweeps: %s: make the shard again with the same program "+
+			errs = append(errs, fmt.Errorf("%s and %s belong to different sweeps: %s: make the shard again with the same "+
+				"program "+
 				"and files", directory, first, unlike))
 		case in.Of != len(m.parts):
-			errs = append(errs, fmt.Errorf("%s is shard %s, but %s is one of %d: make all shards again with one number of shards",
+			errs = append(errs, fmt.Errorf("%s is shard %s, but %s is one of %d: make all shards again with one number of "+
+				"shards",
 				directory, in.Shard, first, len(m.parts)))
 		case m.parts[in.Number-1].shardInfo != nil:
 			errs = append(errs, fmt.Errorf("shard %s is listed twice, in %s and in %s: remove one", in.Shard,

@@ -454,7 +454,8 @@ func ParseSetting(setting string) (Parameter, error) {
 	path, text, found := strings.Cut(setting, "=")
 	at := report.Parse(yamlspec.SettingName, []byte(setting))
 	if !found || strings.TrimSpace(path) == "" {
-		at.Errorf("a parameter must be path=values, such as switch.pfc.xoff=256KB,320KB or flows.burst.interval=10us..30us:5us")
+		at.Errorf("a parameter must be path=values, such as switch.pfc.xoff=256KB,320KB or " +
+			"flows.burst.interval=10us..30us:5us")
 		return Parameter{}, report.Err()
 	}
 	values, err := ParseValues(text)

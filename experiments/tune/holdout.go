@@ -23,7 +23,8 @@ type HoldOut struct {
 // Comparison compares the tuned values with the file's own in one or several scenarios.
 type Comparison struct {
 	Scenario string `json:"scenario,omitempty"` // empty: all
-	// Better counts the pairs in which the tuned values are better, of Compared with a result of both; equal pairs do not count in P.
+	// Better counts the pairs in which the tuned values are better, of Compared with a result of both; equal pairs do not
+	// count in P.
 	Better   int `json:"better"`
 	Compared int `json:"compared"`
 	// Ratio holds the geometric mean of the objective over that of the file's own values; Worst the ratio of the worst

@@ -46,7 +46,8 @@ func (s *tuning) conclude(ctx context.Context, best *candidate, near []neighbour
 		return err
 	}
 	set := s.settings(best.values)
-	r.Command = fmt.Sprintf("pausenet run %s --cc %s", filepath.ToSlash(filepath.Join(folder, s.Name+"-tuned.yaml")), s.Under)
+	r.Command = fmt.Sprintf("pausenet run %s --cc %s", filepath.ToSlash(filepath.Join(folder, s.Name+"-tuned.yaml")),
+		s.Under)
 	head := fmt.Sprintf("# %s, tuned: %s\n#%s\n", s.Name, r.Objective, commandSettings(set))
 	write := func(name string, data []byte) error {
 		r.Files = append(r.Files, filepath.ToSlash(filepath.Join(folder, name)))

@@ -18,7 +18,8 @@ type File struct {
 
 // Assumptions holds what configurations do not say.
 type Assumptions struct {
-	LosslessMTU int                         // payload of a full lossless packet, in bytes, for switches without LOSSLESS_TRAFFIC_PATTERN
+	// payload of a full lossless packet, in bytes, for switches without LOSSLESS_TRAFFIC_PATTERN
+	LosslessMTU int
 	Cell        units.Bytes                 // of the ASICs' buffers; 0: bytes are counted
 	Response    func(units.Rate) vtime.Time // of hardware to PAUSE, both ends together; nil: none
 }
@@ -37,7 +38,8 @@ func Audit(list []File, assume Assumptions) (*Report, error) {
 		Findings: []*Finding{},
 	}
 	if len(fabric.Switches)+len(fabric.Hosts) == 0 && (len(fabric.Links) == 0 || len(fabric.Tree) == 0) {
-		return nil, fmt.Errorf("no configuration among %d files: expected config_db.json, mlnx_qos output and the like (see docs/audit.md)",
+		return nil, fmt.Errorf("no configuration among %d files: expected config_db.json, mlnx_qos output and the like "+
+			"(see docs/audit.md)",
 			len(list))
 	}
 	a := &auditor{fabric: fabric, assume: assume, report: r}
@@ -59,8 +61,8 @@ type auditor struct {
 	rule   *Rule
 }
 
-// at starts a finding of the current rule. Findings in a file that differ only in their ports become one, at the place of
-// the first.
+// at starts a finding of the current rule. Findings in a file that differ only in their ports become one, at the place
+// of the first.
 func (a *auditor) at(p Place, port *Port, message string, args ...any) *Finding {
 	f := &Finding{Rule: a.rule.ID, Severity: a.rule.Severity, Place: p}
 	if port != nil {

@@ -48,7 +48,8 @@ func (d *database) merge(f *File) error {
 		var table map[string]map[string]any
 		if err := json.Unmarshal(all[name], &table); err != nil {
 			if tableName().MatchString(strconv.Quote(name)) {
-				return fmt.Errorf("%s: %s: expected rows of fields, such as {\"Ethernet0\": {\"speed\": \"100000\"}}: %w", f.Name, name, err)
+				return fmt.Errorf("%s: %s: expected rows of fields, such as {\"Ethernet0\": {\"speed\": \"100000\"}}: %w", f.Name,
+					name, err)
 			}
 			continue // a table that audit does not read
 		}

@@ -64,7 +64,8 @@ func (r *Report) Text(w io.Writer) error {
 
 // String returns the results of a run in a sentence.
 func (r *Run) String() string {
-	return fmt.Sprintf("%d frames dropped, %d of them lossless; %d PAUSE frames, %d ECN marks (fingerprint %s)", r.All, r.Dropped,
+	return fmt.Sprintf("%d frames dropped, %d of them lossless; %d PAUSE frames, %d ECN marks (fingerprint %s)", r.All,
+		r.Dropped,
 		r.Pauses, r.Marks, r.Fingerprint)
 }
 
@@ -78,7 +79,8 @@ func (r *Report) Markdown(w io.Writer) error {
 		fmt.Fprintf(w, "| %d | %s | %s |\n", l.DSCP, l.Path, few(l.Devices))
 	}
 	for _, f := range r.Findings {
-		fmt.Fprintf(w, "\n#### %s: %s\n\n%s (`%s`)\n", f.Severity, f.Rule, strings.NewReplacer("<", "&lt;", "\n", " ").Replace(f.Message),
+		fmt.Fprintf(w, "\n#### %s: %s\n\n%s (`%s`)\n", f.Severity, f.Rule,
+			strings.NewReplacer("<", "&lt;", "\n", " ").Replace(f.Message),
 			strings.ReplaceAll(f.Place.String(), "`", "'"))
 		if len(f.Ports) > 0 {
 			fmt.Fprintf(w, "\nPorts: %s\n", few(f.Ports))

@@ -134,19 +134,22 @@ func owner(name string) (device string, certain bool) {
 	return stem, false
 }
 
-// wholeOwner returns the device of a file that holds the whole configuration of a switch: as owner does or, if the name has
-// another ending, the name before it. The name running-config.cfg is of the folder's device.
+// wholeOwner returns the device of a file that holds the whole configuration of a switch: as owner does or, if the name
+// has another ending, the name before it. The name running-config.cfg is of the folder's device.
 func wholeOwner(name string) string {
 	device, certain := owner(name)
 	stem := strings.TrimSuffix(path.Base(name), path.Ext(name))
-	if certain || slices.Contains([]string{"", "running-config", "startup-config", "startup", "config", "nvue", "junos", "eos"}, stem) {
+	if certain || slices.Contains([]string{
+		"", "running-config", "startup-config", "startup", "config", "nvue", "junos",
+		"eos",
+	}, stem) {
 		return device
 	}
 	return stem
 }
 
-// unreadable returns an error for a file that is a configuration by its name, but not by its text: a file that was cut off
-// or overwritten is a mistake, not a file of another program.
+// unreadable returns an error for a file that is a configuration by its name, but not by its text: a file that was cut
+// off or overwritten is a mistake, not a file of another program.
 func unreadable(f *File) error {
 	base := path.Base(f.Name)
 	switch {

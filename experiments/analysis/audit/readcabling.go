@@ -88,8 +88,8 @@ func (r *reader) readClab(f *File) error {
 	return report.Err()
 }
 
-// readMinigraph reads the cables between devices of a minigraph.xml of SONiC (sonic-buildimage, minigraph.py). Its ports are
-// aliases.
+// readMinigraph reads the cables between devices of a minigraph.xml of SONiC (sonic-buildimage, minigraph.py). Its
+// ports are aliases.
 func (r *reader) readMinigraph(f *File) error {
 	d := xml.NewDecoder(bytes.NewReader(f.Data))
 	for {
@@ -188,8 +188,8 @@ var (
 	ibName   = lazy.Regexp(`^MF0;([^:]+):`)
 )
 
-// readIBNet reads the output of ibnetdiscover (man page ibnetdiscover(8)). A device has the first word of its description,
-// or its GUID if several have the same.
+// readIBNet reads the output of ibnetdiscover (man page ibnetdiscover(8)). A device has the first word of its
+// description, or its GUID if several have the same.
 func (r *reader) readIBNet(f *File) {
 	lines := bytes.Split(f.Data, []byte("\n"))
 	names, count := map[string]string{}, map[string]int{}

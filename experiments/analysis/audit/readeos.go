@@ -266,7 +266,8 @@ func (p *Port) eosLink(l eosLine) (err error) {
 // unread records a line that is not read.
 func (e *eos) unread(l eosLine) { e.s.Unread = append(e.s.Unread, l.place()) }
 
-// classify sets whether the classes of DSCPs at a port are known: by its trust, and by the policy map that a line names.
+// classify sets whether the classes of DSCPs at a port are known: by its trust, and by the policy map that a line
+// names.
 func (e *eos) classify(p *Port, policy eosLine, mapped, byDSCP, tagged bool) error {
 	if policy.node != nil {
 		before := len(e.s.Unread) + len(e.s.Missing)

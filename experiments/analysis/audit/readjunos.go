@@ -77,8 +77,8 @@ func (s *Switch) readJunos(root *node) error {
 	return nil
 }
 
-// inherit adds the statements of the groups that apply-groups names, at each level of a configuration (Junos OS CLI User
-// Guide, Configuration Groups). path holds the nodes from the root to at.
+// inherit adds the statements of the groups that apply-groups names, at each level of a configuration (Junos OS CLI
+// User Guide, Configuration Groups). path holds the nodes from the root to at.
 func (s *Switch) inherit(root *node, path []*node) error {
 	at := root
 	if len(path) > 0 {
@@ -185,7 +185,8 @@ func (j *junos) settings(name string) (all []*node) {
 		all = append(all, own)
 	}
 	for _, n := range j.cos.child("interfaces").children() {
-		if match, err := path.Match(strings.ReplaceAll(n.word, "/", "."), strings.ReplaceAll(name, "/", ".")); n.word == "all" ||
+		if match, err := path.Match(strings.ReplaceAll(n.word, "/", "."),
+			strings.ReplaceAll(name, "/", ".")); n.word == "all" ||
 			err == nil && match && n.word != name {
 			all = append(all, n)
 		}
@@ -255,7 +256,8 @@ func (j *junos) port(name string, n *node) error {
 	if err := j.pfc(p, profile, class); err != nil {
 		return err
 	}
-	if err := j.queues(p, j.named(settings, j.cos.child("scheduler-maps"), "scheduler-maps", "scheduler-map")); err != nil {
+	if err := j.queues(p, j.named(settings, j.cos.child("scheduler-maps"), "scheduler-maps",
+		"scheduler-map")); err != nil {
 		return err
 	}
 	return j.watchdog(p, profile)
@@ -337,8 +339,8 @@ func (j *junos) classify(classifier *node) (class [64]string, err error) {
 // junosDefaults lists the forwarding classes that exist without a statement.
 const junosDefaults = " best-effort fcoe no-loss network-control mcast "
 
-// pfc reads the priorities with PFC and the classes of DSCPs. A class with PFC has the number of its queue as its traffic
-// class; its DSCPs without PFC, and all others, have that of the queue and 8.
+// pfc reads the priorities with PFC and the classes of DSCPs. A class with PFC has the number of its queue as its
+// traffic class; its DSCPs without PFC, and all others, have that of the queue and 8.
 func (j *junos) pfc(p *Port, profile *node, class [64]string) error {
 	if profile != nil {
 		p.Places["pfc"] = profile.place()

@@ -97,7 +97,8 @@ func (h *Host) readMlnxQoS(f *File, place func(string, int, string)) error {
 		rows  *regexp.Regexp
 	}{{"dscp2prio mapping:", dscpToPrio()}, {"PFC configuration:", enabledPFC()}} {
 		if at := bytes.Index(f.Data, []byte(of.title)); at >= 0 && !of.rows.Match(f.Data[at:]) {
-			return fmt.Errorf("line %d: %q has no rows: the output is cut off", 1+bytes.Count(f.Data[:at], []byte("\n")), of.title)
+			return fmt.Errorf("line %d: %q has no rows: the output is cut off", 1+bytes.Count(f.Data[:at], []byte("\n")),
+				of.title)
 		}
 	}
 	for _, m := range dscpToPrio().FindAllSubmatch(f.Data, -1) {
@@ -131,7 +132,8 @@ func (h *Host) readMlnxQoS(f *File, place func(string, int, string)) error {
 
 // dscpNames are the names of DSCPs that dcb app prints (RFC 2474, 2597, 3246, 5865, 8622).
 var dscpNames = map[string]int{
-	"CS0": 0, "CS1": 8, "CS2": 16, "CS3": 24, "CS4": 32, "CS5": 40, "CS6": 48, "CS7": 56, "AF11": 10, "AF12": 12, "AF13": 14,
+	"CS0": 0, "CS1": 8, "CS2": 16, "CS3": 24, "CS4": 32, "CS5": 40, "CS6": 48, "CS7": 56, "AF11": 10, "AF12": 12,
+	"AF13": 14,
 	"AF21": 18, "AF22": 20, "AF23": 22, "AF31": 26, "AF32": 28, "AF33": 30, "AF41": 34, "AF42": 36, "AF43": 38, "EF": 46,
 	"VOICE-ADMIT": 44, "LE": 1,
 }

@@ -209,7 +209,10 @@ func (u *nvue) congestion(p *Port, n *node) error {
 			at = n
 		}
 		p.Queues[tc].Place = at.place()
-		p.Queues[tc].WRED = &WRED{Name: "default-global", ECN: true, KMin: 150_000, KMax: 1_500_000, PMax: 1, Place: at.place()}
+		p.Queues[tc].WRED = &WRED{
+			Name: "default-global", ECN: true, KMin: 150_000, KMax: 1_500_000, PMax: 1,
+			Place: at.place(),
+		}
 	}
 	return each(u.profile(n, "congestion-control").child("traffic-class"), 7, func(tc int, at *node) error {
 		w := &WRED{Name: at.up.up.word, KMin: 150_000, KMax: 1_500_000, PMax: 1, Place: at.place()}

@@ -86,7 +86,12 @@ func (s *Switch) readMaps(d *database, p *Port) error {
 		{"tc_to_pg_map", "pg", []string{"TC_TO_PRIORITY_GROUP_MAP"}, p.TCToPG[:], 7},
 		{"tc_to_queue_map", "queue", []string{"TC_TO_QUEUE_MAP"}, p.TCToQueue[:], 63},
 		{"pfc_to_pg_map", "pfcpg", []string{"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"}, p.PFCToPG[:], 7},
-		{"pfc_to_queue_map", "pfcqueue", []string{"MAP_PFC_PRIORITY_TO_QUEUE", "PFC_PRIORITY_TO_QUEUE_MAP"}, p.PFCQueue[:], 63},
+		{
+			"pfc_to_queue_map", "pfcqueue",
+			[]string{"MAP_PFC_PRIORITY_TO_QUEUE", "PFC_PRIORITY_TO_QUEUE_MAP"},
+			p.PFCQueue[:],
+			63,
+		},
 	} {
 		p.Places[m.setting] = d.place("PORT_QOS_MAP", p.Name, m.field)
 		name := reference(row[m.field])

@@ -35,7 +35,8 @@ func checkProfiles(a *auditor) {
 							p.Speed, p.Metres)
 					f.shows(lossyScenario(p.Speed, "the class has no headroom, so its frames are dropped as in a lossy class"))
 				case of != nil && !lossless.Has(g) && (p.NoPGMap || !slices.Contains(p.TCToPG[:], g)):
-					f := a.at(p.place("pfc"), p, "priority group %d has the lossless profile %s, but neither PFC nor packets", g, of.Name).
+					f := a.at(p.place("pfc"), p, "priority group %d has the lossless profile %s, but neither PFC nor packets", g,
+						of.Name).
 						because("pfc_enable: %v", p.PFC).
 						because("%s: lossless profile of group %d", of.Place, g).
 						because("tc_to_pg_map leads no traffic class to the group, or no file has the map").

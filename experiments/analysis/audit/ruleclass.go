@@ -155,7 +155,8 @@ func (a *auditor) senders(dscp int) (all []*Host) {
 // lossyClass reports the hosts whose data is in a class that is lossy almost everywhere.
 func (a *auditor) lossyClass(dscp int, by string) {
 	for _, h := range a.senders(dscp) {
-		f := a.at(h.place("tos"), nil, "%s sends RDMA with DSCP %d, which is lossy in the fabric", h.Label(), dscp).because("%s", by)
+		f := a.at(h.place("tos"), nil, "%s sends RDMA with DSCP %d, which is lossy in the fabric", h.Label(),
+			dscp).because("%s", by)
 		if h.HasPrio {
 			f.because("%s  DSCP %d -> priority %d, PFC on %v (%v)", h.Label(), dscp, h.Prio[dscp], h.PFC, h.place("dscp"))
 		}
@@ -167,7 +168,8 @@ func (a *auditor) lossyClass(dscp int, by string) {
 				}
 			}
 		}
-		f.remedy("set cma_roce_tos to the lossless class's DSCP times 4 (104 for DSCP 26), or map DSCP %d to a lossless class everywhere", dscp).
+		f.remedy("set cma_roce_tos to the lossless class's DSCP times 4 (104 for DSCP 26), or map DSCP %d to a lossless "+
+			"class everywhere", dscp).
 			shows(lossyScenario(h.Speed, "packets of the class land in lossy queues"))
 	}
 }
@@ -180,14 +182,17 @@ func (a *auditor) hostClass(dscp, usual int, by string) {
 		}
 		n := h.Prio[dscp]
 		if h.HasPFC && !h.PFC.Has(n) {
-			a.at(h.place("dscp"), nil, "%s sends DSCP %d in priority %d, which has no PFC: its packets are not paused", h.Label(), dscp, n).
+			a.at(h.place("dscp"), nil, "%s sends DSCP %d in priority %d, which has no PFC: its packets are not paused",
+				h.Label(), dscp, n).
 				because("%s", by).
 				because("%s  DSCP %d -> priority %d (%v)", h.Label(), dscp, n, h.place("dscp")).
 				because("%s  PFC on %v (%v)", h.Label(), h.PFC, h.place("pfc")).
-				remedy("map DSCP %d to a priority with PFC (mlnx_qos --dscp2prio=set,%d,PRIO), or correct cma_roce_tos", dscp, dscp).
+				remedy("map DSCP %d to a priority with PFC (mlnx_qos --dscp2prio=set,%d,PRIO), or correct cma_roce_tos", dscp,
+					dscp).
 				shows(lossyScenario(h.Speed, "the NIC does not obey PAUSE for the class"))
 		} else if usual >= 0 && n != usual {
-			a.at(h.place("dscp"), nil, "%s has DSCP %d in priority %d, and the fabric in priority %d", h.Label(), dscp, n, usual).
+			a.at(h.place("dscp"), nil, "%s has DSCP %d in priority %d, and the fabric in priority %d", h.Label(), dscp, n,
+				usual).
 				because("%s", by).
 				because("%s  DSCP %d -> priority %d (%v)", h.Label(), dscp, n, h.place("dscp")).
 				because("most other devices: priority %d", usual).
@@ -222,7 +227,8 @@ func (a *auditor) portClass(p *Port, dscp, usual int, by string) {
 		}
 		return
 	case l.lossless && usual >= 0 && l.priority != usual:
-		evidence(a.at(p.place(setting), p, "packets with DSCP %d are in priority %d here, and in %d elsewhere", dscp, l.priority, usual)).
+		evidence(a.at(p.place(setting), p, "packets with DSCP %d are in priority %d here, and in %d elsewhere", dscp,
+			l.priority, usual)).
 			remedy("use the same maps on all ports").
 			shows(lossyScenario(p.Speed, "PAUSE of one priority does not stop packets of the other"))
 		return
@@ -240,14 +246,16 @@ func (a *auditor) portClass(p *Port, dscp, usual int, by string) {
 func checkTrust(a *auditor) {
 	for _, h := range a.fabric.Hosts {
 		if h.Trust != "" && h.Trust != "dscp" {
-			a.at(h.place("trust"), nil, "%s trusts %s, so its routed, untagged packets are all in the default priority", h.Label(), h.Trust).
+			a.at(h.place("trust"), nil, "%s trusts %s, so its routed, untagged packets are all in the default priority",
+				h.Label(), h.Trust).
 				because("Priority trust state: %s", h.Trust).
 				remedy("mlnx_qos -i INTERFACE --trust=dscp").
 				shows(lossyScenario(h.Speed, "all packets are in the default, lossy priority"))
 		}
 		if d, ok := h.dscp(); ok && d == 0 && h.PFC != 0 {
 			a.at(h.place("tos"), nil, "%s sends RDMA with ToS %d, the default class", h.Label(), h.ToS).
-				because("DSCP = ToS / 4 = 0").remedy("set cma_roce_tos to the lossless class's DSCP times 4, such as 104 for DSCP 26")
+				because("DSCP = ToS / 4 = 0").remedy("set cma_roce_tos to the lossless class's DSCP times 4, such as 104 for " +
+				"DSCP 26")
 		}
 	}
 	for _, s := range a.fabric.Switches {
@@ -270,7 +278,8 @@ func checkCNP(a *auditor) {
 			cnps[h.CNPDSCP] = h
 		}
 		if h.CNPDSCP >= 0 && h.CNPPrio >= 0 && h.HasPrio && h.Trust == "dscp" && h.Prio[h.CNPDSCP] != h.CNPPrio {
-			a.at(h.place("cnp_802p_prio"), nil, "%s has CNPs in priority %d by cnp_802p_prio, and in %d by DSCP %d", h.Label(), h.CNPPrio,
+			a.at(h.place("cnp_802p_prio"), nil, "%s has CNPs in priority %d by cnp_802p_prio, and in %d by DSCP %d", h.Label(),
+				h.CNPPrio,
 				h.Prio[h.CNPDSCP], h.CNPDSCP).remedy("make both agree")
 		}
 	}
@@ -287,7 +296,8 @@ func checkCNP(a *auditor) {
 					if data.queue != cnp.queue {
 						continue
 					}
-					a.at(p.place("dscp"), p, "CNPs (DSCP %d) wait in queue %d behind the data that they should slow down", dscp, cnp.queue).
+					a.at(p.place("dscp"), p, "CNPs (DSCP %d) wait in queue %d behind the data that they should slow down", dscp,
+						cnp.queue).
 						because("%s sends CNPs with DSCP %d (%v)", h.Label(), dscp, h.place("cnp_dscp")).
 						because("%s", cnp.path(p, dscp)).because("%s", data.path(p, d)).
 						remedy("give CNPs a TC and a strict queue of their own (usually DSCP 48, priority 6)")

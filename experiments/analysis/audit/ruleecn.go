@@ -92,7 +92,8 @@ func checkWRED(a *auditor) {
 						because("QUEUE|%s|%d: no wred_profile", p.Name, q).
 						remedy("give the queue a WRED profile with ecn_all")
 				case !of.WRED.ECN && !of.WRED.Unknown:
-					f := a.at(of.WRED.Place, p, "WRED profile %s of lossless queue %d drops packets instead of marking them", of.WRED.Name, q)
+					f := a.at(of.WRED.Place, p, "WRED profile %s of lossless queue %d drops packets instead of marking them",
+						of.WRED.Name, q)
 					f.because("ecn is not ecn_all or ecn_green").because("queue %d has lossless priority %d", q, n).
 						remedy("set ecn to ecn_all")
 					f.Severity = Error

@@ -28,7 +28,8 @@ func (a *auditor) need(s *Switch, speed, metres int64, mtu int, lossless Priorit
 	delay := vtime.Time(metres) * metreDelay
 	cable := switchagent.Cable{
 		Rate: rate, PeerRate: rate, Delay: delay, PeerDelay: delay, Full: frame, Longest: frame,
-		LongestLine: int64(frame + overhead), PFCLine: pfcLine, AheadLine: int64(max(cmp.Or(mtu, usualMTU), payload) + 14 + overhead),
+		LongestLine: int64(frame + overhead), PFCLine: pfcLine,
+		AheadLine: int64(max(cmp.Or(mtu, usualMTU), payload) + 14 + overhead),
 	}
 	pfc := switchagent.PFC{Priorities: uint8(cmp.Or(lossless, 1<<3)), CellSize: a.assume.Cell}
 	if a.assume.Response != nil {

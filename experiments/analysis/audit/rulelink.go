@@ -77,7 +77,8 @@ func checkCable(a *auditor) {
 		if x == nil || y == nil || x.Metres < 0 || y.Metres < 0 || x.Metres == y.Metres {
 			continue
 		}
-		a.differ(l, "cable", "lengths in metres for one cable, so one end has headroom for a shorter one", [2]any{x.Metres, y.Metres},
+		a.differ(l, "cable", "lengths in metres for one cable, so one end has headroom for a shorter one",
+			[2]any{x.Metres, y.Metres},
 			"set the cable's true length at both ends")
 	}
 }
@@ -122,7 +123,8 @@ func checkECMP(a *auditor) {
 			if !neighbours[s][o] || s.Seed < 0 || s.Seed != o.Seed || len(neighbours[s]) < 2 || len(neighbours[o]) < 2 {
 				continue
 			}
-			a.at(o.SeedPlace, nil, "%s and its neighbour %s hash with the same seed: flows that %s sends to one port take the same port again",
+			a.at(o.SeedPlace, nil, "%s and its neighbour %s hash with the same seed: flows that %s sends to one port take "+
+				"the same port again",
 				o.Name, s.Name, s.Name).
 				because("%s  seed %d (%v)", s.Name, s.Seed, s.SeedPlace).
 				because("%s  seed %d (%v)", o.Name, o.Seed, o.SeedPlace).

@@ -24,19 +24,37 @@ var Rules = []Rule{
 		"profile", Error, "each lossless priority has a lossless profile, and no other group has one",
 		"SONiC Configuration.md, BUFFER_PG", checkProfiles,
 	},
-	{"threshold", Error, "XOFF, XON and alpha fit the buffer", "IEEE 802.1Q-2018, 36.2; Choudhury and Hahne 1998", checkThresholds},
+	{
+		"threshold", Error, "XOFF, XON and alpha fit the buffer", "IEEE 802.1Q-2018, 36.2; Choudhury and Hahne 1998",
+		checkThresholds,
+	},
 	{"ecn-first", Error, "ECN marks before PFC pauses", "Zhu et al. 2015 (DCQCN), section 4", checkECN},
-	{"ecn-queue", Warning, "lossless queues mark, and do not drop", "RFC 3168, section 7; Zhu et al. 2015, section 4", checkWRED},
-	{"pfc-ends", Error, "both ends of a cable have PFC on the same priorities", "IEEE 802.1Q-2018, 36.1.3 and 38.6.4", checkEnds},
-	{"class", Error, "RoCE's DSCP is in the same lossless class at every hop", "IEEE 802.1Q-2018, 36.1.1; RFC 2474", checkClass},
+	{
+		"ecn-queue", Warning, "lossless queues mark, and do not drop", "RFC 3168, section 7; Zhu et al. 2015, section 4",
+		checkWRED,
+	},
+	{
+		"pfc-ends", Error, "both ends of a cable have PFC on the same priorities", "IEEE 802.1Q-2018, 36.1.3 and 38.6.4",
+		checkEnds,
+	},
+	{
+		"class", Error, "RoCE's DSCP is in the same lossless class at every hop", "IEEE 802.1Q-2018, 36.1.1; RFC 2474",
+		checkClass,
+	},
 	{"trust", Error, "NIC and switch classify by DSCP", "RFC 2474; NVIDIA, mlnx_qos manual", checkTrust},
-	{"cnp", Warning, "CNPs have a queue ahead of data's", "InfiniBand Architecture 1.4, annex A17.9; Zhu et al. 2015, section 5", checkCNP},
+	{
+		"cnp", Warning, "CNPs have a queue ahead of data's",
+		"InfiniBand Architecture 1.4, annex A17.9; Zhu et al. 2015, section 5", checkCNP,
+	},
 	{"watchdog", Warning, "lossless ports have a PFC watchdog", "SONiC, PFC Watchdog design", checkWatchdog},
 	{
 		"watchdog-time", Error, "the watchdog waits longer than the longest legitimate pause", "SONiC, PFC Watchdog design",
 		checkWatchdogTime,
 	},
-	{"mtu", Error, "both ends of a cable have the same MTU", "RFC 4638, section 3; InfiniBand Architecture 1.4, 9.7", checkMTU},
+	{
+		"mtu", Error, "both ends of a cable have the same MTU", "RFC 4638, section 3; InfiniBand Architecture 1.4, 9.7",
+		checkMTU,
+	},
 	{"speed", Error, "both ends of a cable have the same rate", "IEEE 802.3-2018, clause 73", checkSpeed},
 	{"fec", Error, "both ends of a cable have the same FEC", "IEEE 802.3-2018, clauses 74, 91 and 108", checkFEC},
 	{"cable", Warning, "both ends agree on the length of a cable", "IEEE 802.1Qbb-2011, annex O", checkCable},

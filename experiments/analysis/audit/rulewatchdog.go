@@ -41,7 +41,8 @@ func checkWatchdogTime(a *auditor) {
 			if slowest > 0 && size > 0 {
 				// The pool's bytes at the slowest port's rate; 1 Mb/s is 125 B in a millisecond.
 				if drain := size/(slowest*125) + 1; int64(w.Detect) < drain {
-					a.at(w.Place, p, "the watchdog drops after %d ms, and a full buffer pauses its senders for up to %d ms", w.Detect, drain).
+					a.at(w.Place, p, "the watchdog drops after %d ms, and a full buffer pauses its senders for up to %d ms", w.Detect,
+						drain).
 						because("%9d B     largest lossless pool", size).
 						because("%9d Mb/s  slowest lossless port", slowest).
 						because("%9d ms    to drain the pool through that port", drain).

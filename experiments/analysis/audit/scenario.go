@@ -12,8 +12,8 @@ import (
 const stalled = "faults: [{at: 0s, for: %s, host: h1, receiver: {rate: 1Mbps, buffer: 1GB, xoff: 1B, xon: 0B}}]\n"
 
 // incast describes three hosts that send to h1 without congestion control.
-const incast = "controllers: [none]\nflows: [{from: [h0, h2, h3], to: h1, size: unbounded, expect_unfinished: true}]\n" +
-	"sample: {flows: none}\n"
+const incast = "controllers: [none]\nflows: [{from: [h0, h2, h3], to: h1, size: unbounded, expect_unfinished: " +
+	"true}]\nsample: {flows: none}\n"
 
 func rateOf(speed int64) units.Rate { return units.Rate(cmp.Or(speed, 100_000)) * 1_000_000 }
 
@@ -53,7 +53,8 @@ func ecnScenario(speed, kmin, kmax int64, pmax float64, xoff int64) string {
 func watchdogScenario(speed int64, detect, restore int, size int64) string {
 	rate := rateOf(speed)
 	drain := (rate.TimeFor(size)/vtime.Millisecond + 2*vtime.Time(max(1, detect))) * vtime.Millisecond
-	return fmt.Sprintf("# A receiver that is slow for the time in which a full buffer drains triggers the watchdog.\nname: watchdog\n"+
+	return fmt.Sprintf("# A receiver that is slow for the time in which a full buffer drains triggers the "+
+		"watchdog.\nname: watchdog\n"+
 		"topology: {star: {hosts: 4, rate: %v, delay: 500ns}}\n"+
 		"switch: {pfc: {priorities: [3], watchdog: {detect: %dms, restore: %dms, action: drop}}}\nhost: {data_priority: 3}\n",
 		rate, max(1, detect), max(1, restore)) + incast + fmt.Sprintf(stalled, drain) + fmt.Sprintf("duration: %v\n", drain)

@@ -156,12 +156,13 @@ func portNames(text string) (all []string, err error) {
 	return all, nil
 }
 
-// addLines adds lines that nest by indentation, as EOS prints them. Lines that start with ! separate. A file with EOS's first
-// line must have its last one.
+// addLines adds lines that nest by indentation, as EOS prints them. Lines that start with ! separate. A file with EOS's
+// first line must have its last one.
 func (n *node) addLines(f *File) error {
 	text := bytes.TrimSpace(f.Data)
 	if bytes.HasPrefix(text, []byte("! Command: show running-config")) && !bytes.HasSuffix(text, []byte("\nend")) {
-		return fmt.Errorf("%s:%d: the configuration does not close with a line \"end\": it is cut off", f.Name, 1+bytes.Count(text, []byte("\n")))
+		return fmt.Errorf("%s:%d: the configuration does not close with a line \"end\": it is cut off", f.Name,
+			1+bytes.Count(text, []byte("\n")))
 	}
 	stack := []level{{n, -1}} // with indents instead of lines
 	for i, text := range strings.Split(string(f.Data), "\n") {

@@ -5,7 +5,8 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Certificate returns the certificate of a proof that holds. Classes with traffic between all pairs of leaves name none.
+// Certificate returns the certificate of a proof that holds. Classes with traffic between all pairs of leaves name
+// none.
 func (p *Proof) Certificate() *certificate.Certificate {
 	plan := p.Plan
 	c := &certificate.Certificate{Version: certificate.Version, Topology: plan.Name, Failures: p.Failures}

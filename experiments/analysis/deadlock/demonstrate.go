@@ -16,8 +16,8 @@ import (
 	"github.com/pausenet/pausenet/vtime"
 )
 
-// Settings holds what a demonstration keeps of the scenario that is checked: the keys switch and host as YAML, which may
-// be empty, and changes of them as for --set.
+// Settings holds what a demonstration keeps of the scenario that is checked: the keys switch and host as YAML, which
+// may be empty, and changes of them as for --set.
 type Settings struct {
 	YAML []byte
 	Sets []string
@@ -187,7 +187,8 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route)
 			via := plan.NamesOf(to.via)
 			for j := range min(mostSenders, len(from)) {
 				receiver := into[(j+i)%len(into)]
-				line := fmt.Sprintf("  - {tag: %s, from: %s, to: %s, size: unbounded, priority: %d, expect_unfinished: true, via: [%s]}\n",
+				line := fmt.Sprintf("  - {tag: %s, from: %s, to: %s, size: unbounded, priority: %d, expect_unfinished: true, "+
+					"via: [%s]}\n",
 					flowTag, from[j], receiver, priority, strings.Join(via, ", "))
 				if seen[line] {
 					continue
@@ -220,7 +221,8 @@ func (p *Proof) scenario(c *Cycle, of Settings, how traffic, choose func(*route)
 	b.Write(of.YAML)
 	fmt.Fprintf(&b, "controllers: [none]\nseed: %d\nflows:\n%s", how.seed, flows.Bytes())
 	if how.stall > 0 {
-		fmt.Fprintf(&b, "faults:\n  - {at: 0s, for: %v, host: [%s], receiver: {rate: 1Mbps, buffer: 1GB, xoff: 1B, xon: 0B}}\n",
+		fmt.Fprintf(&b, "faults:\n  - {at: 0s, for: %v, host: [%s], receiver: {rate: 1Mbps, buffer: 1GB, xoff: 1B, xon: "+
+			"0B}}\n",
 			how.stall, strings.Join(receivers, ", "))
 	}
 	fmt.Fprintf(&b, "duration: %v\n", 4*vtime.Millisecond+how.stall+100*longest)
@@ -285,7 +287,8 @@ func writeTopology(b *bytes.Buffer, plan *topologies.Plan, failed []int, keep fu
 	}
 	b.WriteString("  links:\n")
 	for _, c := range cables {
-		fmt.Fprintf(b, "    - {from: %s, to: %s, rate: %v, delay: %v, interface_mtu: %d", c.from, c.to, c.rate, c.delay, c.mtu)
+		fmt.Fprintf(b, "    - {from: %s, to: %s, rate: %v, delay: %v, interface_mtu: %d", c.from, c.to, c.rate, c.delay,
+			c.mtu)
 		if n := counts[c]; n > 1 {
 			fmt.Fprintf(b, ", count: %d", n)
 		}

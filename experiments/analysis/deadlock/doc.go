@@ -7,9 +7,9 @@
 // Datacenter Networks: Why Do They Form, and How to Avoid Them", HotNets 2016).
 //
 // Prove examines every set of up to k failed links. It returns orders of the buffers in which each comes before those
-// that it depends on, or the cycles. Demonstrate writes a scenario that fills a cycle, and runs it. Remedy computes what
-// would exclude the cycles, and Storm which NICs one NIC can stop. Package certificate checks the orders without any
-// code of this package.
+// that it depends on, or the cycles. Demonstrate writes a scenario that fills a cycle, and runs it. Remedy computes
+// what would exclude the cycles, and Storm which NICs one NIC can stop. Package certificate checks the orders without
+// any code of this package.
 //
 // Files:
 //

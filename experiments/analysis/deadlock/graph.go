@@ -39,7 +39,8 @@ func newNetwork(plan *topologies.Plan) *network {
 		top = max(top, own.Nodes[i].Tier)
 	}
 	for i, l := range own.Links {
-		if own.Nodes[own.Ports[l.A].Node].Kind == topologies.Switch && own.Nodes[own.Ports[l.B].Node].Kind == topologies.Switch {
+		if own.Nodes[own.Ports[l.A].Node].Kind == topologies.Switch &&
+			own.Nodes[own.Ports[l.B].Node].Kind == topologies.Switch {
 			n.links = append(n.links, i)
 		}
 	}
@@ -149,8 +150,8 @@ func (g graph) ports() (all []topologies.PortID) {
 	return slices.Compact(all)
 }
 
-// order returns the ports so that each comes before those that it waits for, by Kahn's algorithm. If there are cycles, it
-// returns the ports that are on one or behind one instead.
+// order returns the ports so that each comes before those that it waits for, by Kahn's algorithm. If there are cycles,
+// it returns the ports that are on one or behind one instead.
 func (g graph) order() (sorted, left []topologies.PortID) {
 	before := map[topologies.PortID]int{}
 	for _, next := range g {

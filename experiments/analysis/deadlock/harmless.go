@@ -18,8 +18,8 @@ type volume struct {
 	xoff  []units.Bytes    // by egress port: XOFF of the account at the other end of its link
 }
 
-// volumesOf returns the volumes of a scenario's flows and their ACKs by priority; nil if XOFF is dynamic, or flow control
-// is by credits.
+// volumesOf returns the volumes of a scenario's flows and their ACKs by priority; nil if XOFF is dynamic, or flow
+// control is by credits.
 func volumesOf(s *scenario.Scenario) *[8]volume {
 	if s.Switch.PFC.Alpha > 0 || s.Switch.FlowControl != switchagent.FlowPFC {
 		return nil
@@ -56,7 +56,8 @@ func volumesOf(s *scenario.Scenario) *[8]volume {
 }
 
 // Harmless reports that flows are too small for the cycles of a component, and why: without the buffers that all flows
-// which can cross them, together, cannot fill up to XOFF, no cycle is left. It holds as long as nothing is retransmitted.
+// which can cross them, together, cannot fill up to XOFF, no cycle is left. It holds as long as nothing is
+// retransmitted.
 func (p *Proof) Harmless(c *Cycle) (reason string, ok bool) {
 	class := &p.Classes[c.Class]
 	if class.volume == nil {

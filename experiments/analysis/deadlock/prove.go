@@ -114,7 +114,8 @@ func (p *Proof) key() string {
 
 // fits reports whether a checkpoint belongs to the proof, and is whole.
 func (c *Checkpoint) fits(p *Proof) bool {
-	if c == nil || c.Key != p.key() || len(c.States) > p.Cases || len(c.Orders) != len(p.Classes) || len(c.Assigned) != len(p.Classes) {
+	if c == nil || c.Key != p.key() || len(c.States) > p.Cases || len(c.Orders) != len(p.Classes) ||
+		len(c.Assigned) != len(p.Classes) {
 		return false
 	}
 	for i := range c.Assigned {

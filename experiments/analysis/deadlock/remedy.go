@@ -162,7 +162,9 @@ type Trial struct {
 }
 
 // TryLayers runs the traffic that deadlocked along a cycle with the priorities of Layers.
-func (p *Proof) TryLayers(ctx context.Context, c *Cycle, d *Demonstration, of Settings, r *Remedies, priorities []uint8) (*Trial, error) {
+func (p *Proof) TryLayers(ctx context.Context, c *Cycle, d *Demonstration, of Settings, r *Remedies,
+	priorities []uint8,
+) (*Trial, error) {
 	list := "switch.pfc.priorities=" + bracketed(priorities[:r.LayerCount])
 	of.Sets = append(slices.Clone(of.Sets), list)
 	pairs := p.Classes[r.Class].Pairs
@@ -171,8 +173,8 @@ func (p *Proof) TryLayers(ctx context.Context, c *Cycle, d *Demonstration, of Se
 	})
 }
 
-// TryUpDown runs that traffic without the flows whose paths turn against the order by tiers. If none is left, it makes no
-// run.
+// TryUpDown runs that traffic without the flows whose paths turn against the order by tiers. If none is left, it makes
+// no run.
 func (p *Proof) TryUpDown(ctx context.Context, c *Cycle, d *Demonstration, of Settings) (*Trial, error) {
 	return p.again(ctx, c, d, of, func(to *route) (uint8, bool) {
 		rank := int32(-1)
@@ -188,7 +190,9 @@ func (p *Proof) TryUpDown(ctx context.Context, c *Cycle, d *Demonstration, of Se
 }
 
 // again runs what deadlocked with other priorities, or without some routes.
-func (p *Proof) again(ctx context.Context, c *Cycle, d *Demonstration, of Settings, choose func(*route) (uint8, bool)) (*Trial, error) {
+func (p *Proof) again(ctx context.Context, c *Cycle, d *Demonstration, of Settings,
+	choose func(*route) (uint8, bool),
+) (*Trial, error) {
 	text := p.scenario(c, of, attempts[d.Runs-1], choose)
 	if text == nil {
 		return &Trial{}, nil

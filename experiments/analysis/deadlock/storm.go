@@ -18,8 +18,8 @@ type Reach struct {
 // Storm returns the reach of each NIC that receives frames of a class, equally large ones together. PAUSE stops the
 // leaf's port to the NIC; frames for the NIC fill the accounts by which they came, which stops the ports before, and so
 // on up to the NICs. A NIC can be stopped if a frame of its own can wait, over any number of buffers, for the NIC that
-// sends PAUSE. A class of any traffic has one Reach for each set of NICs that are joined, without Victims: each sends to
-// each.
+// sends PAUSE. A class of any traffic has one Reach for each set of NICs that are joined, without Victims: each sends
+// to each.
 func (p *Proof) Storm() (all []Reach) {
 	for i := range p.Classes {
 		if p.Classes[i].Trips == nil {

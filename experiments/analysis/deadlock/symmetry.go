@@ -8,10 +8,11 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Two cases are symmetric if an automorphism of the fabric maps one to the other. An automorphism is a permutation of the
-// switches that preserves the links between each two, the tiers and the traffic. Paths are shortest by hops, so it maps the dependencies
-// of one case to those of the other: both have a cycle or none, and on both or neither of them each path goes up and then
-// down. Each permutation is checked for these properties before it counts. One that is not found costs time only.
+// Two cases are symmetric if an automorphism of the fabric maps one to the other. An automorphism is a permutation of
+// the switches that preserves the links between each two, the tiers and the traffic. Paths are shortest by hops, so it
+// maps the dependencies of one case to those of the other: both have a cycle or none, and on both or neither of them
+// each path goes up and then down. Each permutation is checked for these properties before it counts. One that is not
+// found costs time only.
 
 // mirror holds an automorphism: the image of each switch, and of each link between switches by its position in
 // network.links.
@@ -47,8 +48,8 @@ func (n *network) lattice() *lattice {
 	return g
 }
 
-// refine splits colours by the colours of neighbours until nothing changes. Colours count from 0 in an order that depends
-// on nothing but the graph and the given colours.
+// refine splits colours by the colours of neighbours until nothing changes. Colours count from 0 in an order that
+// depends on nothing but the graph and the given colours.
 func (g *lattice) refine(colours []int32) []int32 {
 	for count := 0; ; {
 		keys := make([]string, len(colours))
@@ -78,8 +79,8 @@ func (g *lattice) refine(colours []int32) []int32 {
 	}
 }
 
-// towards tries to find an automorphism that maps one switch to another, and few others. It gives up at the first choice
-// that fails.
+// towards tries to find an automorphism that maps one switch to another, and few others. It gives up at the first
+// choice that fails.
 func (g *lattice) towards(from, to int32) *mirror {
 	a, b := slices.Clone(g.colours), slices.Clone(g.colours)
 	size := int32(len(a))

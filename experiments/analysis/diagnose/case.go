@@ -146,8 +146,8 @@ func (c *Case) addTraffic(document map[string]any, d *Dumps) (Source, error) {
 	}
 	switch {
 	case len(c.flows)+len(ranks) == 0:
-		return "", errors.New("the file has no flows, and the dumps show no traffic: give ethtool -S of the hosts, or outputs of " +
-			"perftest or nccl-tests")
+		return "", errors.New("the file has no flows, and the dumps show no traffic: give ethtool -S of the hosts, or " +
+			"outputs of perftest or nccl-tests")
 	case len(c.flows) > mostFlows:
 		return "", fmt.Errorf("the dumps have more than %d flows", mostFlows)
 	}

@@ -205,7 +205,8 @@ func (s *search) try(ctx context.Context, faults []*Fault) error {
 		return err
 	}
 	for i, f := range faults {
-		at := slices.IndexFunc(s.tried, func(t *trial) bool { return t.fault.place() == f.place() && t.fault.Value == f.Value })
+		at := slices.IndexFunc(s.tried,
+			func(t *trial) bool { return t.fault.place() == f.place() && t.fault.Value == f.Value })
 		if at < 0 {
 			at = len(s.tried)
 			s.tried = append(s.tried, &trial{fault: f})

@@ -163,8 +163,8 @@ type Evidence struct {
 	Gain    float64 `json:"-"`
 }
 
-// evidence returns the counters by which runs under a fault are nearer to the dumps than the healthy runs: of each group
-// the most telling one, and those of the fault's own node before others. The place names the node, as "node" or
+// evidence returns the counters by which runs under a fault are nearer to the dumps than the healthy runs: of each
+// group the most telling one, and those of the fault's own node before others. The place names the node, as "node" or
 // "node:peer".
 func (c *Case) evidence(healthy, runs []*counters.Fabric, place string) (list []Evidence) {
 	at := func(all []compared) map[string]*compared {
@@ -230,6 +230,7 @@ func (e *Evidence) String() string {
 	if strings.HasSuffix(e.Counter, "_duration") {
 		unit, scale = " us", 1000
 	}
-	return fmt.Sprintf("%s %s %s: %.0f%s in the dumps, %.0f%s if healthy, %.0f%s with this fault", e.Node, e.Port, e.Counter,
+	return fmt.Sprintf("%s %s %s: %.0f%s in the dumps, %.0f%s if healthy, %.0f%s with this fault", e.Node, e.Port,
+		e.Counter,
 		e.Given/scale, unit, e.Healthy/scale, unit, e.Fault/scale, unit)
 }

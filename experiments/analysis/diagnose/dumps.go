@@ -1,5 +1,5 @@
-// Package diagnose explains the counters of a fabric: it runs the fabric again under single faults, and ranks the faults
-// by how close their counters are to the given ones.
+// Package diagnose explains the counters of a fabric: it runs the fabric again under single faults, and ranks the
+// faults by how close their counters are to the given ones.
 package diagnose
 
 import (
@@ -76,7 +76,8 @@ func (d *Dumps) places(plan *topologies.Plan) ([]pair, error) {
 	for _, n := range d.Fabric.Nodes {
 		at := slices.IndexFunc(plan.Nodes, func(p topologies.Node) bool { return p.Name == n.Name })
 		if at < 0 {
-			return nil, fmt.Errorf("the dumps have a node %s, which the topology does not have (name files NODE.ethtool.txt and so on, "+
+			return nil, fmt.Errorf("the dumps have a node %s, which the topology does not have (name files NODE.ethtool.txt "+
+				"and so on, "+
 				"by the nodes of the topology)", n.Name)
 		}
 		node := &plan.Nodes[at]
@@ -87,7 +88,8 @@ func (d *Dumps) places(plan *topologies.Plan) ([]pair, error) {
 			}
 		}
 		if byOrder && len(n.Ports) != len(node.Ports) {
-			return nil, fmt.Errorf("%s has %d ports in the dumps and %d in the topology: their order cannot tell which is which (use the "+
+			return nil, fmt.Errorf("%s has %d ports in the dumps and %d in the topology: their order cannot tell which is "+
+				"which (use the "+
 				"names of the topology, such as %s)", n.Name, len(n.Ports), len(node.Ports), plan.Ports[node.Ports[0]].Name)
 		}
 		for i, p := range n.Ports {
@@ -117,7 +119,8 @@ func (d *Dumps) tests(plan *topologies.Plan, seconds float64) (all []traffic, er
 		t := &d.Tests[i]
 		to := slices.IndexFunc(plan.Nodes, func(n topologies.Node) bool { return n.Addr == t.Remote && t.Remote.IsValid() })
 		if to < 0 {
-			return nil, fmt.Errorf("the perftest of %s was with %v, which is the address of no host (see its line GID)", t.Host, t.Remote)
+			return nil, fmt.Errorf("the perftest of %s was with %v, which is the address of no host (see its line GID)", t.Host,
+				t.Remote)
 		}
 		f := traffic{from: t.Host, to: plan.Nodes[to].Name, bytes: t.Bytes * t.Iterations}
 		if t.Gigabits == 0 || float64(f.bytes)*8/1e9/t.Gigabits > 0.95*seconds {
@@ -153,8 +156,10 @@ func (d *Dumps) collectives(plan *topologies.Plan, seconds float64) (workloads [
 		kind := cmp.Or(l.Collective, expect.Kinds()[0])
 		var hosts []string // neighbouring ranks of one node count as one
 		for rank, node := range l.Nodes {
-			if !slices.ContainsFunc(plan.Nodes, func(n topologies.Node) bool { return n.Name == node && n.Kind == topologies.Host }) {
-				return nil, nil, fmt.Errorf("%s: rank %d is on %q, which is no host of the topology (give the nodes the topology's "+
+			if !slices.ContainsFunc(plan.Nodes,
+				func(n topologies.Node) bool { return n.Name == node && n.Kind == topologies.Host }) {
+				return nil, nil, fmt.Errorf("%s: rank %d is on %q, which is no host of the topology (give the nodes the "+
+					"topology's "+
 					"names in this file, or list the flows in the fabric's file)", l.File, rank, node)
 			}
 			if !slices.Contains(hosts, node) {
@@ -162,7 +167,8 @@ func (d *Dumps) collectives(plan *topologies.Plan, seconds float64) (workloads [
 			}
 		}
 		if len(hosts) < 2 {
-			return nil, nil, fmt.Errorf("%s: expected ranks on at least two hosts, found %d (nccl-tests lists them before its table)",
+			return nil, nil, fmt.Errorf("%s: expected ranks on at least two hosts, found %d (nccl-tests lists them before "+
+				"its table)",
 				l.File, len(hosts))
 		}
 		var steps []any

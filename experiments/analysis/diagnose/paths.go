@@ -119,7 +119,8 @@ type residual struct {
 	rest, weight [][byteKinds]float64
 }
 
-// add adds the bytes of a sender along a way, times a sign, and returns by how much the sum of the weighted squares grows.
+// add adds the bytes of a sender along a way, times a sign, and returns by how much the sum of the weighted squares
+// grows.
 func (r *residual) add(s *sender, w *way, sign float64) (change float64) {
 	for kind, path := range w.along {
 		v := s.bytes[kind] * sign
@@ -260,8 +261,8 @@ func (s *sender) leading(plan *topologies.Plan, chosen int, next func(sw, to int
 	return w.ports
 }
 
-// sendersOf returns the connections of a run's flows with their ways and bytes: the bytes of the runs, in which perftest's
-// replace those of its flows, and which add up to the bytes that each host has sent and received.
+// sendersOf returns the connections of a run's flows with their ways and bytes: the bytes of the runs, in which
+// perftest's replace those of its flows, and which add up to the bytes that each host has sent and received.
 func (c *Case) sendersOf(u *scenario.Setup, runs []*result) []sender {
 	if len(u.QPs) > 0 || u.Scenario.Topology.Moving() || u.Scenario.Topology.Hash == topologies.HashHPCC {
 		return nil
@@ -284,7 +285,8 @@ func (c *Case) sendersOf(u *scenario.Setup, runs []*result) []sender {
 			all = append(all, s)
 		}
 		for _, r := range runs {
-			all[at[k]].bytes[payload] += float64(r.delivered[i]) / float64(len(runs)) * float64(c.plan.MTU+82) / float64(c.plan.MTU)
+			all[at[k]].bytes[payload] += float64(r.delivered[i]) / float64(len(runs)) *
+				float64(c.plan.MTU+82) / float64(c.plan.MTU)
 		}
 	}
 	sent := c.sentBytes()
@@ -348,8 +350,8 @@ func (c *Case) carried(port topologies.PortID) (bytes float64, known bool) {
 	return bytes, known
 }
 
-// ruledOut reports whether a counter of the dumps excludes a fault, which lasted all the time: a link that carried frames
-// was not down, and a NIC that sent no PAUSE had no storm.
+// ruledOut reports whether a counter of the dumps excludes a fault, which lasted all the time: a link that carried
+// frames was not down, and a NIC that sent no PAUSE had no storm.
 func (c *Case) ruledOut(f *Fault) bool {
 	var ports []topologies.PortID // of the place
 	port, err := portAt(c.plan, f.Place)
@@ -389,8 +391,8 @@ func (c *Case) ruledOut(f *Fault) bool {
 	return false
 }
 
-// firstValue returns the value of a fault that runs at each place. A slow link or NIC that matters carries what its rate
-// allows, so its rate follows from the bytes of the dumps.
+// firstValue returns the value of a fault that runs at each place. A slow link or NIC that matters carries what its
+// rate allows, so its rate follows from the bytes of the dumps.
 func (c *Case) firstValue(k *kind, at string) float64 {
 	if k.name != resimulate.SlowLink && k.name != resimulate.SlowNIC {
 		return k.values[0]
@@ -413,7 +415,8 @@ func (c *Case) firstValue(k *kind, at string) float64 {
 	return most
 }
 
-// idleByChance returns the probability that no connection uses a link, if each chooses among its source ports at random.
+// idleByChance returns the probability that no connection uses a link, if each chooses among its source ports at
+// random.
 func (f *fit) idleByChance(plan *topologies.Plan, link int) float64 {
 	p := 1.0
 	for i := range f.senders {

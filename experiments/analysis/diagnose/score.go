@@ -22,8 +22,8 @@ type Answer struct {
 // columns separates columns. Names of kinds contain single spaces.
 var columns = lazy.Regexp(`\s*,\s*|\t+| {2,}`)
 
-// ReadAnswers reads a line for each incident: its name, the kind of fault and the place, with commas, tabs or at least two
-// spaces between them. More columns, a header and lines after # are ignored. The error names the line.
+// ReadAnswers reads a line for each incident: its name, the kind of fault and the place, with commas, tabs or at least
+// two spaces between them. More columns, a header and lines after # are ignored. The error names the line.
 func ReadAnswers(data []byte) (all []Answer, err error) {
 	names := []string{string(Healthy)}
 	for i := range kinds {
@@ -38,7 +38,8 @@ func ReadAnswers(data []byte) (all []Answer, err error) {
 		case len(fields) < 2:
 			return nil, fmt.Errorf("line %d: expected an incident, a kind and a place, such as \"01, PFC storm, h6\"", i+1)
 		case !slices.Contains(names, fields[1]):
-			return nil, fmt.Errorf("line %d: unknown kind %q%s (expected %s)", i+1, fields[1], spelling.Suggest(fields[1], names),
+			return nil, fmt.Errorf("line %d: unknown kind %q%s (expected %s)", i+1, fields[1],
+				spelling.Suggest(fields[1], names),
 				strings.Join(names, ", "))
 		case slices.ContainsFunc(all, func(a Answer) bool { return a.Incident == fields[0] }):
 			return nil, fmt.Errorf("line %d: a second answer for incident %s", i+1, fields[0])
@@ -69,8 +70,8 @@ type Score struct {
 	Kinds int    `json:"kinds_right"`
 }
 
-// ScoreOf compares answers with the truth. A link may be named from either end. The error names an answer for an incident
-// that does not exist.
+// ScoreOf compares answers with the truth. A link may be named from either end. The error names an answer for an
+// incident that does not exist.
 func ScoreOf(answers, truth []Answer) (*Score, error) {
 	s := &Score{}
 	for _, want := range truth {
@@ -92,7 +93,8 @@ func ScoreOf(answers, truth []Answer) (*Score, error) {
 	}
 	for _, a := range answers {
 		if !slices.ContainsFunc(truth, func(t Answer) bool { return t.Incident == a.Incident }) {
-			return nil, fmt.Errorf("there is no incident %q (expected %s to %s)", a.Incident, truth[0].Incident, truth[len(truth)-1].Incident)
+			return nil, fmt.Errorf("there is no incident %q (expected %s to %s)", a.Incident, truth[0].Incident,
+				truth[len(truth)-1].Incident)
 		}
 	}
 	return s, nil

@@ -39,7 +39,8 @@ const (
 	values        = 4 << 20
 )
 
-// ManyPorts sets the number of ports from which their data dominate a run's memory, and run collects garbage more often.
+// ManyPorts sets the number of ports from which their data dominate a run's memory, and run collects garbage more
+// often.
 const ManyPorts = 200_000
 
 // rowBytes estimates the length of a row of ports.csv with short names.

@@ -144,8 +144,9 @@ func (x *expectation) prepare() error {
 		return fmt.Errorf("line %d: the log lists %d ranks on %d hosts, but %s", q.Log.rankLine, x.ranks, q.Log.Hosts, found)
 	}
 	if x.ranks > x.hosts {
-		x.answer.Notes = append(x.answer.Notes, fmt.Sprintf("%d ranks on each host: links inside a host are taken to cost nothing",
-			x.ranks/x.hosts))
+		x.answer.Notes = append(x.answer.Notes,
+			fmt.Sprintf("%d ranks on each host: links inside a host are taken to cost nothing",
+				x.ranks/x.hosts))
 	}
 	if err := q.Log.check(q.Collective, x.ranks); err != nil {
 		return err
@@ -154,14 +155,16 @@ func (x *expectation) prepare() error {
 		switch {
 		case row.Size > q.Most:
 		case x.scaled(row.Size) < int64(64*x.hosts):
-			x.answer.Notes = append(x.answer.Notes, fmt.Sprintf("line %d: not run: %d B are less than 64 B for each host", row.Line, row.Size))
+			x.answer.Notes = append(x.answer.Notes,
+				fmt.Sprintf("line %d: not run: %d B are less than 64 B for each host", row.Line, row.Size))
 		case !slices.Contains(x.sizes, row.Size):
 			x.sizes = append(x.sizes, row.Size)
 		}
 	}
 	slices.Sort(x.sizes)
 	if len(x.sizes) == 0 {
-		return fmt.Errorf("no size of the log can be simulated: expected one from %d B to %v (--most)%s", 64*x.hosts, units.Bytes(q.Most),
+		return fmt.Errorf("no size of the log can be simulated: expected one from %d B to %v (--most)%s", 64*x.hosts,
+			units.Bytes(q.Most),
 			leftOut(x.answer.Notes))
 	}
 	x.answer.Ranks, x.answer.Hosts = x.ranks, x.hosts
@@ -220,9 +223,9 @@ func (x *expectation) scaled(size int64) int64 {
 	return Scaled(x.q.Collective, size, x.ranks, x.hosts)
 }
 
-// Scaled returns the size with which hosts, each one rank, send as much as more ranks send between hosts. A ring through
-// n hosts of several ranks each crosses each host's edge once: it carries (N-1)/N of the size for N ranks, and (n-1)/n
-// for n. In an all-to-all each rank sends to each of another host.
+// Scaled returns the size with which hosts, each one rank, send as much as more ranks send between hosts. A ring
+// through n hosts of several ranks each crosses each host's edge once: it carries (N-1)/N of the size for N ranks, and
+// (n-1)/n for n. In an all-to-all each rank sends to each of another host.
 func Scaled(kind string, size int64, ranks, hosts int) int64 {
 	n, all := float64(hosts), float64(ranks)
 	switch kind {
@@ -245,7 +248,8 @@ func (x *expectation) sets(sizes []int64, algorithms []string) []string {
 		if x.plan != nil && !x.plan.SinglePort() && algorithms[i] == collective.Ring {
 			chunks = fmt.Sprintf(", chunks: %d", len(x.plan.Interfaces)/len(x.plan.Hosts)) // each port has a ring of its own
 		}
-		steps = append(steps, fmt.Sprintf("{collective: {kind: %s, algorithm: %s, size: %dB%s}}", x.q.Collective, algorithms[i], size,
+		steps = append(steps, fmt.Sprintf("{collective: {kind: %s, algorithm: %s, size: %dB%s}}", x.q.Collective,
+			algorithms[i], size,
 			chunks), "{barrier: true}")
 	}
 	job := "steps: [" + strings.Join(steps[:len(steps)-1], ", ") + "]"
@@ -254,7 +258,8 @@ func (x *expectation) sets(sizes []int64, algorithms []string) []string {
 	}
 	return slices.Concat(x.q.Sets, []string{
 		jobStart + cmp.Or(x.q.Placement, "given") + ", " + job + "}}]",
-		"flows=[]", "duration=1ms", "drain=true", "sample={flows: none}", "report=[]", "published=[]", "spans=[]", "look_at=[]",
+		"flows=[]", "duration=1ms", "drain=true", "sample={flows: none}", "report=[]", "published=[]", "spans=[]",
+		"look_at=[]",
 	})
 }
 
@@ -307,7 +312,8 @@ func (x *expectation) compare(ctx context.Context) (resimulate.Usage, error) {
 	x.chosen = make([]string, len(x.sizes))
 	for i, size := range x.sizes {
 		if best[size] == nil {
-			return nil, fmt.Errorf("the collective of %d B did not end on the fabric as planned: check it with pausenet validate", size)
+			return nil, fmt.Errorf("the collective of %d B did not end on the fabric as planned: check it with pausenet "+
+				"validate", size)
 		}
 		x.chosen[i] = best[size].Algorithm
 	}

@@ -61,8 +61,8 @@ var (
 	program  = lazy.Regexp(`\b([a-z_]+_perf)(_mpi)?\b`)
 )
 
-// ReadLog reads the output of a program of nccl-tests, version 2.0 or later, as a person sees it: lines of mpirun around
-// it do not matter. The error names the line.
+// ReadLog reads the output of a program of nccl-tests, version 2.0 or later, as a person sees it: lines of mpirun
+// around it do not matter. The error names the line.
 func ReadLog(data []byte) (*Log, error) {
 	l := &Log{}
 	hosts := map[string]bool{}
@@ -145,7 +145,8 @@ func (l *Log) name(program string) error {
 	if strings.HasSuffix(program, "_perf") && slices.Contains([]string{
 		"reduce_perf", "gather_perf", "scatter_perf", "sendrecv_perf", "hypercube_perf", "alltoallv_perf",
 	}, program) {
-		return fmt.Errorf("a log of %s: expected one of all_reduce_perf, all_gather_perf, reduce_scatter_perf, alltoall_perf, "+
+		return fmt.Errorf("a log of %s: expected one of all_reduce_perf, all_gather_perf, reduce_scatter_perf, "+
+			"alltoall_perf, "+
 			"broadcast_perf", program)
 	}
 	return nil
@@ -189,20 +190,23 @@ func rowOf(columns, fields []string) (row *Row, why string, err error) {
 	return row, "", nil
 }
 
-// Write writes the log of a program of nccl-tests, version 2.17, with one rank on each of Nodes. Both operations of a row
-// have its times.
+// Write writes the log of a program of nccl-tests, version 2.17, with one rank on each of Nodes. Both operations of a
+// row have its times.
 func (l *Log) Write(w io.Writer) error {
 	var b strings.Builder
 	least, most := l.Rows[0].Size, l.Rows[len(l.Rows)-1].Size
 	fmt.Fprintf(&b, "# nccl-tests version 2.17.6 nccl-headers=22803 nccl-library=22803\n# Collective test starting: %s\n"+
-		"# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 2(factor) warmup iters: %d iters: %d agg iters: 1 validation: 0 graph: 0\n"+
+		"# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 2(factor) warmup iters: %d iters: %d agg iters: 1 validation: "+
+		"0 graph: 0\n"+
 		"#\n# Using devices\n", programs[l.Collective], least, most, min(1, l.Operations/2), max(0, l.Operations/2-1))
 	for i, node := range l.Nodes {
 		fmt.Fprintf(&b, "#  Rank %2d Group  0 Pid %6d on %10s device  0 [0000:04:00] NVIDIA H100\n", i, 4000+i, node)
 	}
-	fmt.Fprintf(&b, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n", "", "", "", "", "")
+	fmt.Fprintf(&b, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n", "",
+		"", "", "", "")
 	const line = "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n"
-	fmt.Fprintf(&b, line, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong")
+	fmt.Fprintf(&b, line, "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
+		"busbw", "#wrong")
 	fmt.Fprintf(&b, line, "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "")
 	for _, r := range l.Rows {
 		times := fmt.Sprintf("  %7.2f  %6.2f  %6.2f  %6s", r.Time, r.Alg, r.Bus, "N/A")
@@ -217,7 +221,8 @@ func (l *Log) Write(w io.Writer) error {
 // bandwidths.
 func (l *Log) check(kind string, ranks int) error {
 	if l.Collective != "" && l.Collective != kind {
-		return fmt.Errorf("the log is of %s, not of %s: state --collective %s", programs[l.Collective], programs[kind], l.Collective)
+		return fmt.Errorf("the log is of %s, not of %s: state --collective %s", programs[l.Collective], programs[kind],
+			l.Collective)
 	}
 	factor := (&collective.Spec{Kind: kind}).Factor(ranks)
 	for _, row := range l.Rows {
@@ -225,7 +230,8 @@ func (l *Log) check(kind string, ranks int) error {
 			continue
 		}
 		if got := row.Bus / row.Alg; math.Abs(got-factor) > 0.012*factor {
-			return fmt.Errorf("line %d: busbw is %.3f times algbw, but for %s of %d ranks it is %.3f times: is the log of another "+
+			return fmt.Errorf("line %d: busbw is %.3f times algbw, but for %s of %d ranks it is %.3f times: is the log of "+
+				"another "+
 				"collective (--collective), or of another number of ranks (--ranks)?", row.Line, got, kind, ranks, factor)
 		}
 		if t := float64(row.Size) / 1e3 / row.Time; math.Abs(t-row.Alg) > 0.02*row.Alg+0.01 {

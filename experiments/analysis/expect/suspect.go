@@ -101,8 +101,8 @@ func best(all []Suspect) (some []Suspect) {
 	return some
 }
 
-// rank puts the suspects that explain at least half of the gap into the answer, the best first. Those of one kind are one suspect:
-// places that explain as much are named with it.
+// rank puts the suspects that explain at least half of the gap into the answer, the best first. Those of one kind are
+// one suspect: places that explain as much are named with it.
 func (x *expectation) rank(all []Suspect) {
 	x.sortSuspects(all)
 	x.answer.Suspects = []Suspect{}
@@ -196,8 +196,8 @@ func (x *expectation) others(s *scenario.Scenario) (faults []resimulate.Fault) {
 			continue
 		}
 		faults = append(faults, resimulate.Fault{
-			Kind: resimulate.Order, Value: order, Text: "the ranks are placed " + strings.ReplaceAll(order, "-", " ") + ", so that more of " +
-				"their messages cross the fabric",
+			Kind: resimulate.Order, Value: order, Text: "the ranks are placed " + strings.ReplaceAll(order, "-", " ") +
+				", so that more of their messages cross the fabric",
 			Sets: []string{"workloads.0.job.placement=" + order},
 		})
 	}

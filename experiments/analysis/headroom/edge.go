@@ -22,7 +22,9 @@ import (
 //     before PAUSE arrives.
 //
 // edge finds the times and lengths from runs. It returns nil if the port is of another kind, or never sends PAUSE.
-func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller string, k *Kind, load Load) (*Tried, error) {
+func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller string, k *Kind, load Load) (*Tried,
+	error,
+) {
 	plan := s.Topology
 	p := &plan.Ports[i.Port]
 	if len(i.Through) != 1 || k.XOFF == 0 || len(i.Back) == 0 || k.Fault >= 0 {
@@ -44,12 +46,14 @@ func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller stri
 	// The frame that PAUSE waits for must reach the port before the frame that reaches XOFF does.
 	at := e.paused
 	before := vtime.Time(0)
-	path := plan.PathVia(i.Back[0], i.Through[0], nil, i.pairs(plan, i.Back[0], i.Through[0], p.Node, plan.PeerNode(i.Port).ID)[0])
+	path := plan.PathVia(i.Back[0], i.Through[0], nil,
+		i.pairs(plan, i.Back[0], i.Through[0], p.Node, plan.PeerNode(i.Port).ID)[0])
 	for _, id := range path {
 		if id == i.Port {
 			break
 		}
-		before += plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteOnly, plan.MTU))) + plan.Ports[id].Delay
+		before += plan.Ports[id].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteOnly, plan.MTU))) +
+			plan.Ports[id].Delay
 	}
 	var latest vtime.Time
 	back := ""
@@ -64,7 +68,8 @@ func (i *Incast) edge(ctx context.Context, s *scenario.Scenario, controller stri
 	}
 	e.back = back
 	// The frame that reached XOFF left the host a frame's time and the delay before.
-	start := at - p.Delay - plan.Ports[p.Peer].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU)))/2
+	start := at - p.Delay - plan.Ports[p.Peer].Rate.TimeFor(plan.Framing.LineBytes(plan.IP.DataLen(wire.OpWriteMiddle,
+		plan.MTU)))/2
 	uniform := e.best.Most
 	for low, high := 0, plan.MTU/4; low < high; { // the longest that still raises the peak
 		middle := (low + high + 1) / 2
@@ -129,7 +134,8 @@ func (e *edge) flow(tag string, from, to topologies.NodeID, size units.Bytes, st
 		}
 		return fmt.Sprintf("%s.%d", plan.Nodes[h].Name, position+1)
 	}
-	return fmt.Sprintf("{tag: %s, from: %s, to: %s, size: %dB, start: %v, expect_unfinished: true%s}", tag, end(from, pair.From),
+	return fmt.Sprintf("{tag: %s, from: %s, to: %s, size: %dB, start: %v, expect_unfinished: true%s}", tag,
+		end(from, pair.From),
 		end(to, pair.To), size, max(0, start), own)
 }
 

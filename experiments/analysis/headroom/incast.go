@@ -225,7 +225,8 @@ func (i *Incast) sets(s *scenario.Scenario, controller string, fault, phase int)
 	name, receiver := plan.Nodes[i.Receiver].Name, "receiver: {rate: 1Mbps, buffer: 1GB, xoff: 1B, xon: 0B}"
 	faults := []string{fmt.Sprintf("{at: 0s, for: %v, host: %s, %s}", when.first, name, receiver)}
 	if when.more > 0 {
-		faults = append(faults, fmt.Sprintf("{at: %v, for: %v, every: %v, times: %d, host: %s, %s}", when.first+when.pause, when.again,
+		faults = append(faults, fmt.Sprintf("{at: %v, for: %v, every: %v, times: %d, host: %s, %s}", when.first+when.pause,
+			when.again,
 			when.pause+when.again, when.more, name, receiver))
 	}
 	if fault >= 0 {

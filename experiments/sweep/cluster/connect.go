@@ -14,7 +14,8 @@ import (
 )
 
 // errPin reports that another server answers at the coordinator's address.
-var errPin = errors.New("its certificate differs from the join string's: this is another server, or another sweep's coordinator")
+var errPin = errors.New("its certificate differs from the join string's: this is another server, or another sweep's " +
+	"coordinator")
 
 // Connect connects a worker by a join string, over TLS 1.3, and only to the server with the pinned certificate. The
 // worker proves that it has the join string's key and its own, which determines its permissions.

@@ -142,8 +142,8 @@ type Result struct {
 	Turns int // pairs of buffers compared, over all cases
 }
 
-// Check verifies a certificate for a topology: in each case and for each class, each shortest path of the traffic visits
-// the buffers in the order of the certificate. The error names the first case and path that does not.
+// Check verifies a certificate for a topology: in each case and for each class, each shortest path of the traffic
+// visits the buffers in the order of the certificate. The error names the first case and path that does not.
 func Check(c *Certificate, plan *topologies.Plan) (*Result, error) {
 	f := fabricOf(plan)
 	result := &Result{}
