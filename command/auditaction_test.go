@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/pausenet/pausenet/internal/testenv"
 )
 
 // TestAuditAction runs the script of the GitHub action of docs/audit.md, with a stand-in for gh: it comments only on pull
@@ -70,7 +72,7 @@ func TestAuditAction(t *testing.T) {
 		path := filepath.Join(dir, name)
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o755)
+			err = testenv.WriteProgram(path, []byte(text))
 		}
 		if err != nil {
 			t.Fatal(err)

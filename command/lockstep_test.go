@@ -25,17 +25,12 @@ func inLockstep(t *testing.T, command ...string) (string, error) {
 		}
 		t.Skip("this test needs the libraries for RDMA programs: make verbs")
 	}
-	_, pausenet := program(t)
 	folder := t.TempDir() // the libraries stand beside the program
 	own := filepath.Join(folder, "pausenet")
 	if err := os.Symlink(libraries, filepath.Join(folder, "verbs")); err != nil {
 		t.Fatal(err)
 	}
-	body, err := os.ReadFile(pausenet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(own, body, 0o755); err != nil {
+	if err := testenv.PlaceProgram(own); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(own, append([]string{"exec", "--up", "small", "--clock", "lockstep", "h1"}, command...)...).Output()

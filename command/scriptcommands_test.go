@@ -19,9 +19,10 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
-	"golang.org/x/sys/unix"
 )
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -92,19 +93,7 @@ func setupScript(env *testscript.Env) error {
 	if err := os.Chmod(self, 0o755); err != nil {
 		return err
 	}
-	to := filepath.Join(open, "pausenet")
-	if err := os.Link(self, to); !errors.Is(err, unix.EXDEV) {
-		return err
-	}
-	binary, err := os.ReadFile(self)
-	if err != nil {
-		return err
-	}
-	// Another test's child that is forked meanwhile would have the file open for writing until it runs its own program,
-	// and nobody could run this one (text file busy).
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(to, binary, 0o755)
+	return testenv.PlaceProgram(filepath.Join(open, "pausenet"))
 }
 
 func need(ts *testscript.TestScript, neg bool, args []string, least int, usage string) {

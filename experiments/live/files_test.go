@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pausenet/pausenet/internal/testenv"
 	"github.com/pausenet/pausenet/orchestrator/kernel"
 )
 
@@ -27,7 +28,7 @@ func imageOf(t *testing.T, programs ...string) string {
 			err = os.MkdirAll(root+filepath.Dir(path), 0o755)
 		}
 		if err == nil {
-			err = os.WriteFile(root+path, data, 0o755)
+			err = testenv.WriteProgram(root+path, data)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -51,8 +52,8 @@ func imageOf(t *testing.T, programs ...string) string {
 	}
 	own := filepath.Join(root, "usr", "bin", "mine")
 	for _, err := range []error{
-		os.MkdirAll(filepath.Dir(own), 0o755), os.WriteFile(own,
-			[]byte("#!"+mustLook(t, "sh")+"\necho mine of $(hostname)\n"), 0o755),
+		os.MkdirAll(filepath.Dir(own), 0o755), testenv.WriteProgram(own,
+			[]byte("#!"+mustLook(t, "sh")+"\necho mine of $(hostname)\n")),
 		os.MkdirAll(filepath.Join(root, "etc"), 0o755), os.Symlink("/run", filepath.Join(root, "var")),
 		os.Symlink("../nowhere", filepath.Join(root, "etc", "hosts")),
 		os.WriteFile(filepath.Join(root, "etc", "nsswitch.conf"), []byte("hosts: resolve dns\n"), 0o644),
