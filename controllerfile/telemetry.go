@@ -10,8 +10,8 @@ import (
 
 // Hop holds one switch's telemetry about the port that an acknowledged packet left by. Its numbers do not wrap, unlike
 // those of the format (cc.Sample.Hops). The last three fields compare it with the flow's previous ACK on the same path.
-// They are 0 if there is none, if the packet did not leave after that ACK's, or if a counter may have wrapped more than
-// once in between.
+// These fields are 0 if there is no previous ACK, if its packet did not leave the port earlier, or if a counter may
+// have wrapped more than once between the two.
 type Hop struct {
 	Rate       float64 // line rate in b/s; 0 if the format cannot represent it
 	Departed   float64 // departure of the packet in ps, a multiple of 1 ns

@@ -19,7 +19,7 @@ type Report struct {
 	Seed    uint64
 	// Seeds lists the seeds if there are several. Each number is then a mean over them. The plots over time show Seed.
 	Seeds []uint64
-	// Compares is true if the runs were made by several commands. The page then compares each with the first.
+	// Compares reports whether the runs come from several commands. The page then compares each run with the first.
 	Compares bool
 	// Findings lists results of a comparison that concern whole runs, one per line.
 	Findings []string
@@ -27,7 +27,7 @@ type Report struct {
 	Problems []string
 	// Plane names the plane of the pipelines: "kernel" or "wasm".
 	Plane string
-	// Command is the command line that repeats the runs.
+	// Command holds the command line that repeats the runs.
 	Command string
 	// Earlier names the folder, beside the report's, of the scenario's earlier results, and EarlierCommand the command
 	// that compares both; empty if there are none.
@@ -80,8 +80,8 @@ type Run struct {
 	Slowdowns []Distribution
 	// Partial is true if the run was cut short: its numbers cover only a part of the scenario.
 	Partial bool
-	// Faults is true if the scenario has faults. The limits of jobs and collectives are those of the fabric without
-	// faults.
+	// Faults reports whether the scenario has faults. The page then notes that the limits of jobs and collectives are
+	// those of the fabric without faults.
 	Faults bool
 	Seed   uint64
 	// Repeats holds the run under each seed, including this one, if there are several.

@@ -8,8 +8,8 @@
 // The coordinator trusts results only as far as it has compared them. Versions and builds must be equal. A worker that
 // joins first makes canaries: points under a new seed, whose results the coordinator compares with its own. If a point
 // is made twice, or chosen for an audit, both results must have the same files, byte for byte. If they differ, the
-// coordinator makes the point itself. It then excludes each worker whose result differs, and has all points of that
-// worker made again.
+// coordinator runs the point itself. It then excludes each worker whose result differs, and reruns all points of that
+// worker.
 //
 // A search does not know its points beforehand: Coordinator.Open and Coordinator.Make give them to workers one by one.
 //
