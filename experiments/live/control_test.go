@@ -39,12 +39,25 @@ func (l *wanting) Accept() (net.Conn, error) {
 func socket(t *testing.T, name string) *net.UnixListener {
 	t.Helper()
 	testenv.NeedRoot(t)
-	must(t, os.MkdirAll(Folder, 0o700))
+	unlock := lockFolder(t)
 	_ = os.Remove(socketPath(name))
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketPath(name), Net: "unix"})
+	unlock()
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// lockFolder creates the fabrics' folder and locks it until unlock is called. Without the lock, another process may
+// remove a socket between bind and listen, because nobody answers on it yet.
+func lockFolder(t *testing.T) (unlock func()) {
+	t.Helper()
+	must(t, os.MkdirAll(Folder, 0o700))
+	folder, err := os.Open(Folder)
+	must(t, err)
+	t.Cleanup(func() { folder.Close() })
+	must(t, lock(folder))
+	return func() { folder.Close() }
 }
 
 // ask asks a fabric that must be up.
@@ -187,7 +200,7 @@ func TestCrowded(t *testing.T) {
 	t.Parallel()
 	testenv.NeedRoot(t)
 	const name = "test-crowded"
-	must(t, os.MkdirAll(Folder, 0o700))
+	unlock := lockFolder(t)
 	_ = os.Remove(socketPath(name))
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	must(t, err)
@@ -195,6 +208,7 @@ func TestCrowded(t *testing.T) {
 	defer unix.Close(fd)
 	must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: socketPath(name)}))
 	must(t, unix.Listen(fd, 0))
+	unlock()
 	for {
 		conn, err := net.Dial("unix", socketPath(name))
 		if crowded(err) {

@@ -5,7 +5,6 @@ package live
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -208,23 +207,13 @@ func TestStaleSockets(t *testing.T) {
 	const name = "test-stale-socket"
 	folder(t, name)
 	path := socketPath(name)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := socket(t, name)
 	l.SetUnlinkOnClose(false)
 	names, err := Names()
 	if err != nil || !slices.Contains(names, name) {
 		t.Errorf("%v, %v", names, err)
 	}
-	sockets, err := os.Open(Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sockets.Close()
-	if err := lock(sockets); err != nil {
-		t.Fatal(err)
-	}
+	unlock := lockFolder(t)
 	l.Close() // only now: another package's tests may look at the same time
 	if names, err = Names(); err != nil || slices.Contains(names, name) {
 		t.Errorf("%v, %v", names, err)
@@ -232,9 +221,7 @@ func TestStaleSockets(t *testing.T) {
 	if _, err := os.Lstat(path); err != nil {
 		t.Errorf("while another makes a socket: %v", err)
 	}
-	if err := unix.Flock(int(sockets.Fd()), unix.LOCK_UN); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 	until(t, "it is removed", func() bool { // another package's test may make a socket just then
 		if names, err = Names(); err != nil || slices.Contains(names, name) {
 			t.Errorf("%v, %v", names, err)
