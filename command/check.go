@@ -12,6 +12,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/analysis/headroom"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -383,7 +384,7 @@ func (v *headroomView) write(w io.Writer) {
 		if k.Fault != "" {
 			by = ", by fault " + k.Fault
 		}
-		fmt.Fprintf(w, "\n%s (%v, %v%s): %s\n", scenario.Few(k.Ports), k.rate, k.delay, by, k.Verdict)
+		fmt.Fprintf(w, "\n%s (%v, %v%s): %s\n", lists.Few(k.Ports), k.rate, k.delay, by, k.Verdict)
 		row := func(bytes int64, what string) { fmt.Fprintf(w, "  %12s  %s\n", units.Bytes(bytes), what) }
 		for _, part := range k.Parts {
 			row(part.Bytes, part.What)
@@ -407,7 +408,7 @@ func (v *headroomView) write(w io.Writer) {
 		if k.XOFF == 0 {
 			what = fmt.Sprintf("headroom %v (XOFF is dynamic and uses all free buffer)", units.Bytes(k.Headroom))
 		}
-		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", scenario.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer),
+		fmt.Fprintf(w, "%s: %s of %d ports, buffer %v: %s\n", lists.Few(k.Switches), what, k.Ports, units.Bytes(k.Buffer),
 			k.Verdict)
 	}
 	fmt.Fprintf(w, "%s: %s\n", v.Scenario, v.Verdict)
@@ -415,13 +416,13 @@ func (v *headroomView) write(w io.Writer) {
 
 // write prints the senders, and what the run buffered and dropped.
 func (t *headroomTest) write(w io.Writer) {
-	fmt.Fprintf(w, "  worst incast for %s: from %s through it", t.Port, scenario.Few(t.Through))
+	fmt.Fprintf(w, "  worst incast for %s: from %s through it", t.Port, lists.Few(t.Through))
 	if len(t.Beside) > 0 {
-		fmt.Fprintf(w, " and from %s", scenario.Few(t.Beside))
+		fmt.Fprintf(w, " and from %s", lists.Few(t.Beside))
 	}
 	fmt.Fprintf(w, " to %s, which stalls", t.Receiver)
 	if len(t.Back) > 0 {
-		fmt.Fprintf(w, "; %s back to %s", scenario.Few(t.Back), t.Through[0])
+		fmt.Fprintf(w, "; %s back to %s", lists.Few(t.Back), t.Through[0])
 	}
 	fmt.Fprintf(w, "\n  in %v: ", vtime.Time(t.VirtualN)*vtime.Nanosecond)
 	switch {

@@ -522,9 +522,9 @@ func (v *deadlockView) write(w io.Writer) {
 	}
 	for i := range v.Storms {
 		s := &v.Storms[i]
-		fmt.Fprintf(w, "  %s, priority %d: can stop %s", scenario.Few(s.NICs), s.Priority, count(len(s.Stopped), "other NIC"))
+		fmt.Fprintf(w, "  %s, priority %d: can stop %s", lists.Few(s.NICs), s.Priority, count(len(s.Stopped), "other NIC"))
 		if len(s.Victims) > 0 {
-			fmt.Fprintf(w, "; %s send nothing to %s", scenario.Few(s.Victims), s.NICs[0])
+			fmt.Fprintf(w, "; %s send nothing to %s", lists.Few(s.Victims), s.NICs[0])
 		}
 		fmt.Fprintln(w)
 	}
@@ -583,7 +583,7 @@ func (r *remedyView) write(w io.Writer) {
 		pairs := lists.Map(r.Pairs, func(p layerView) string { return fmt.Sprintf("%s > %s", p.From, p.To) })
 		fmt.Fprintf(w, "  a priority for each pair of leaves: %d priorities (%s) exclude every cycle, if %s do not use "+
 			"the first%s\n",
-			r.Layers, joined(r.Priorities), scenario.Few(pairs), result(r.LayerRun))
+			r.Layers, joined(r.Priorities), lists.Few(pairs), result(r.LayerRun))
 	}
 	fmt.Fprintf(w, "  a higher priority at each turn back up or along a tier: %d priorities (not run: the simulator's "+
 		"switches cannot "+

@@ -109,7 +109,7 @@ func (f *countersFlags) run(c *cobra.Command, args []string) error {
 		n := fabric.Node(f.node)
 		if n == nil {
 			return badInput(fmt.Errorf("--node %s: no such node in %s (its nodes: %s)", f.node, fabric.Name,
-				scenario.Few(countedNodes(fabric))))
+				lists.Few(countedNodes(fabric))))
 		}
 		fabric.Nodes = []*counters.Node{n}
 	}
@@ -269,7 +269,7 @@ func dumpCounters(out io.Writer, folder string, fabric *counters.Fabric) error {
 func (f *countersFlags) serve(c *cobra.Command, fabric *counters.Fabric, source *taker) error {
 	if f.node == "" {
 		return badInput(
-			fmt.Errorf("--redis serves one switch: name it with --node (nodes: %s)", scenario.Few(countedNodes(fabric))))
+			fmt.Errorf("--redis serves one switch: name it with --node (nodes: %s)", lists.Few(countedNodes(fabric))))
 	}
 	if fabric.Node(f.node).Host {
 		return badInput(fmt.Errorf("--redis serves a switch, and %s is a host: name another --node", f.node))

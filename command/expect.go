@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pausenet/pausenet/experiments/analysis/expect"
-	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 	"github.com/pausenet/pausenet/topologies/spec"
 	"github.com/pausenet/pausenet/units"
@@ -185,7 +185,7 @@ func writeAnswer(w io.Writer, name, log string, a *expect.Answer) {
 				fmt.Fprintf(w, "     or as well: %s\n", or)
 			}
 			if len(s.Alike) > 0 {
-				fmt.Fprintf(w, "     the same at %s\n", scenario.Few(s.Alike))
+				fmt.Fprintf(w, "     the same at %s\n", lists.Few(s.Alike))
 			}
 		}
 	case a.Interrupted:

@@ -24,6 +24,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/scenario/lint"
 	"github.com/pausenet/pausenet/experiments/suite"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/hostagent/cc"
@@ -387,7 +388,7 @@ func (f *runFlags) scenario(name string, seedGiven bool) (*suite.Scenario, error
 	if len(captured) > 0 {
 		s.Observers = append(s.Observers, observe.Capture(captured))
 	}
-	writeWarnings(stderr(), loaded.Name, scenario.Warnings(loaded, s.Controllers))
+	writeWarnings(stderr(), loaded.Name, lint.Warnings(loaded, s.Controllers))
 	if err := scenario.Check(loaded, s.Controllers, s.Seeds...); err != nil {
 		return nil, err
 	}

@@ -7,13 +7,15 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/scenario/lint"
 	"github.com/pausenet/pausenet/experiments/search"
 	"github.com/pausenet/pausenet/experiments/sweep"
 	"github.com/pausenet/pausenet/experiments/tune"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
-	"github.com/spf13/cobra"
 )
 
 func newValidateCommand() *cobra.Command {
@@ -190,7 +192,7 @@ func (v *validated) check(from *source, s *scenario.Scenario, sets, controllers 
 		if err := scenario.Check(form, names); err != nil {
 			return err
 		}
-		for _, text := range scenario.Warnings(form, names) {
+		for _, text := range lint.Warnings(form, names) {
 			switch {
 			case slices.Contains(v.Warnings, text): // also a warning of the plain form
 			case form != s:

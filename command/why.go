@@ -11,7 +11,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/results/runfolders"
 	"github.com/pausenet/pausenet/experiments/results/why"
-	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 )
 
 func newWhyCommand() *cobra.Command {
@@ -93,7 +93,7 @@ func readWhy(folder string, flow ...string) (*why.Run, error) {
 		}
 		command := commandLine(append([]string{"pausenet", "why", locations[0].Path()}, flow...))
 		return nil, &rundir.FileError{Path: folder, Err: fmt.Errorf("it has %d runs (%s): name one, as in %s",
-			len(locations), scenario.Few(names), command)}
+			len(locations), lists.Few(names), command)}
 	}
 	return why.Read(locations[0].Path())
 }

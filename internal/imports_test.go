@@ -112,6 +112,11 @@ var mayImport = map[string][]string{
 		"experiments/traffic/workload", "topologies", "topologies/spec", "hostagent", "switchagent", "settings", "orchestrator/engine",
 		"orchestrator/engine/fill", "orchestrator/engine/paths", "orchestrator/engine/plane",
 	},
+	// Apart from scenario, because a run does not need it.
+	"experiments/scenario/lint": {
+		"experiments/scenario", "topologies", "topologies/spec", "hostagent", "switchagent", "settings",
+		"orchestrator/engine/fill", "orchestrator/engine/paths",
+	},
 	"experiments/results/rundir": {"experiments/measure", "experiments/scenario"},
 	// Apart from rundir, which the playground has.
 	"experiments/results/parquet": {"experiments/scenario", "experiments/results/rundir", "experiments/runner"},
@@ -142,7 +147,8 @@ var mayImport = map[string][]string{
 	},
 	"experiments/sweep": {
 		"experiments/analysis/pairs",
-		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/results/rundir", "experiments/results/parquet",
+		"controllerfile", "experiments/measure", "experiments/scenario", "experiments/scenario/lint",
+		"experiments/results/rundir", "experiments/results/parquet",
 		"experiments/runner", "experiments/results", "experiments/pages/report", "orchestrator/engine", "orchestrator/engine/plane",
 		"orchestrator/engine/partition", "experiments/observe",
 	},
@@ -202,7 +208,8 @@ var mayImport = map[string][]string{
 		"orchestrator/engine", "orchestrator/engine/paths", "orchestrator/engine/plane", "orchestrator/kernel",
 	},
 	"experiments/live": {
-		"controllerfile", "experiments/counters", "experiments/measure", "experiments/scenario", "experiments/runner",
+		"controllerfile", "experiments/counters", "experiments/measure", "experiments/scenario", "experiments/scenario/lint",
+		"experiments/runner",
 		"topologies", "ebpf", "hostagent", "switchagent", "settings", "orchestrator/engine", "orchestrator/engine/paths",
 		"orchestrator/engine/plane", "orchestrator/kernel", "orchestrator/lockstep", "orchestrator/wallclock", "orchestrator/image",
 		"orchestrator/nat", "orchestrator/netnames", "orchestrator/pidns", "orchestrator/routes",
@@ -230,7 +237,8 @@ var mayImport = map[string][]string{
 	},
 
 	"playground": {
-		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/results/rundir", "experiments/results/replay",
+		"experiments/measure", "controllerfile", "experiments/scenario", "experiments/scenario/lint",
+		"experiments/results/rundir", "experiments/results/replay",
 		"experiments/runner", "experiments/observe", "experiments/suite",
 		"experiments/lab", "hostagent", "controllerfile/star", "orchestrator/engine",
 	},
@@ -256,7 +264,7 @@ var mayImport = map[string][]string{
 		"experiments/bench", "experiments/ccbench", "experiments/live", "experiments/train", "experiments/explore",
 		"experiments/search", "experiments/pages/report", "experiments/analysis/expect",
 		"experiments/traffic/workload", "experiments/analysis/fluid", "experiments/jsonschema", "experiments/lab",
-		"experiments/scenario/sonic", "experiments/pages/view", "experiments/pages/animation",
+		"experiments/scenario/lint", "experiments/scenario/sonic", "experiments/pages/view", "experiments/pages/animation",
 		"experiments/pages/liveview", "experiments/results/why", "docs", "experiments/analysis/audit",
 		"experiments/tune", "experiments/counters", "experiments/analysis/diagnose", "experiments/env",
 	},

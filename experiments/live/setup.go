@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/scenario/lint"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/orchestrator/engine"
@@ -99,7 +100,7 @@ func (l *Setup) hostNeeds() cc.SwitchNeeds {
 
 // Warnings returns likely mistakes in the valid settings of the fabric, or of the switches with the given indexes.
 func (l *Setup) Warnings(switches ...int) []string {
-	return l.Scenario.LiveWarnings(l.spec, switches...)
+	return lint.LiveWarnings(l.Scenario, l.spec, switches...)
 }
 
 // Switches returns the switches' settings, by index.

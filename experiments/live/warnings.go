@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/wallclock"
@@ -18,7 +18,7 @@ import (
 func (f *Fabric) Warnings() []string {
 	texts := f.Made.Warnings()
 	for _, n := range f.nodes.Notes() {
-		texts = append(texts, fmt.Sprintf("%s: %s", scenario.Few(n.Nodes), n.Text))
+		texts = append(texts, fmt.Sprintf("%s: %s", lists.Few(n.Nodes), n.Text))
 	}
 	if f.Chosen || f.lockstep != nil {
 		return texts

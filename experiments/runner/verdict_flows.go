@@ -7,6 +7,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -151,7 +152,7 @@ func (r *runner) judgeUndelivered(v *measure.Verdict) {
 		}
 	}
 	if len(names) > 0 {
-		v.Worsen(measure.Warn, "%s delivered nothing: %s", topologies.Plural(len(names), "flow"), scenario.Few(names))
+		v.Worsen(measure.Warn, "%s delivered nothing: %s", topologies.Plural(len(names), "flow"), lists.Few(names))
 	}
 }
 

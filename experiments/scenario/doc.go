@@ -14,8 +14,7 @@
 //     runner, the sweep and validate reject exactly the scenarios that Check rejects.
 //   - Load and Parse read the files that a scenario names, relative to the scenario's folder.
 //   - Several goroutines and runs may read a Scenario at once. None may write to it.
-//   - Warnings are no errors: they are likely mistakes in a valid scenario. Programs that run scenarios for people show
-//     them.
+//   - Package lint finds likely mistakes in a valid scenario.
 //
 // The package uses the parts of the engine that decide a flow's path and a port's thresholds. It runs nothing and
 // opens no fabric.
@@ -27,10 +26,6 @@
 //     the files from which a scenario was read).
 //   - Under one controller and seed: setup.go, needs.go (what the controller needs of switches and hosts).
 //   - Mistakes: check.go.
-//   - Likely mistakes in a valid scenario: warnings.go, and a file for each subject: warnings_loss.go (lossless frames
-//     may be dropped), warnings_pause.go (PAUSE and priorities), warnings_signals.go (marks and telemetry),
-//     warnings_cycle.go (routes that can deadlock), warnings_balancing.go (load balancing), warnings_flows.go (flows
-//     and their controllers), warnings_idle.go (settings without effect).
 //   - The file: keys.go (its keys), spec.go, and one file for each section: spec_flows.go, spec_workload.go with
 //     spec_workload_keys.go, spec_workload_parts.go and spec_steps.go (dependent flows), spec_controllers.go (with
 //     settings of switches and hosts), spec_faults.go with spec_faults_check.go, spec_end.go (the end of a run),

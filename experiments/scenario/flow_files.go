@@ -92,7 +92,7 @@ type flowReader struct {
 func (t *flowReader) extras(start vtime.Time, column func(string) *yamlspec.Value) *FlowExtras {
 	own := Own{}
 	if at := column(ownController); at != nil && at.Raw() != "" {
-		if spec, err := t.s.lookup(at.Raw()); err != nil {
+		if spec, err := t.s.Lookup(at.Raw()); err != nil {
 			at.Errorf("%v", err)
 		} else {
 			own.CC = spec.Name
@@ -379,7 +379,7 @@ func (d *decoder) chakra(v *yamlspec.Value, m *yamlspec.Mapping, e *workloadEntr
 	w.View.file(name, all)
 	var g *steps.Graph
 	var err error
-	g, w.warning, err = collective.ReadChakra(traces, func(kind string, _ int) collective.Spec {
+	g, w.Warning, err = collective.ReadChakra(traces, func(kind string, _ int) collective.Spec {
 		v := &w.View
 		return collective.Spec{Algorithm: cmp.Or(v.Algorithm, defaultAlgorithm(kind)), Chunks: v.Chunks, Group: v.Group}
 	})

@@ -58,11 +58,11 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 		own.Selective.Cap = longestBDP(s.Topology, needs)
 	}
 	if own.Recovery == hostagent.SelectiveRepeat && own.Selective.Reorder == hostagent.AutoReorder {
-		own.Selective.Reorder = tolerance(s, needs, own.Selective.Cap)
+		own.Selective.Reorder = ReorderTolerance(s, needs, own.Selective.Cap)
 	}
 	own.Quantum = s.Switch.Scheduler.Quantum
 	own.Timestamps, own.Grants = needs.Timestamps, needs.Grants
-	own.INT, own.Ternary = needs.INT, ternary(s, needs)
+	own.INT, own.Ternary = needs.INT, Ternary(s, needs)
 	switch {
 	case needs.PCN:
 		own.Notify = hostagent.NotifyPCN
@@ -72,8 +72,8 @@ func HostSettings(s *Scenario, needs cc.SwitchNeeds) *hostagent.Settings {
 	return &own
 }
 
-// ternary reports whether switches mark undetermined packets under controllers with these needs.
-func ternary(s *Scenario, needs cc.SwitchNeeds) bool {
+// Ternary reports whether switches mark undetermined packets under controllers with these needs.
+func Ternary(s *Scenario, needs cc.SwitchNeeds) bool {
 	return needs.TCD || s.Switch.Detector == switchagent.DetectorTCD && !needs.PCN
 }
 
@@ -94,7 +94,7 @@ func (s *Scenario) flowControllers(run *cc.Spec) (*flowControllers, error) {
 			continue
 		}
 		seen[name] = true
-		spec, err := s.lookup(name)
+		spec, err := s.Lookup(name)
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +103,16 @@ func (s *Scenario) flowControllers(run *cc.Spec) (*flowControllers, error) {
 		}
 	}
 	return all, nil
+}
+
+// FlowNeeds returns what the congestion controls of all flows of a run need of switches and hosts. run is that of flows
+// that do not choose one. It fails if the needs conflict.
+func (s *Scenario) FlowNeeds(run *cc.Spec) (cc.SwitchNeeds, error) {
+	all, err := s.flowControllers(run)
+	if err != nil {
+		return cc.SwitchNeeds{}, err
+	}
+	return all.needs, nil
 }
 
 // add adds the congestion control of some flows. It fails if that needs other switches than the earlier ones.
@@ -144,12 +154,12 @@ func (c *flowControllers) hosts(own *Own) *hostagent.Settings {
 	if own.Priority > 0 {
 		as.Host.DataPriority = own.Priority - 1
 	}
-	if c.s.cnpAuto {
+	if c.s.CNPAuto {
 		as.Host.CNPInterval = settings.CNPAuto
 	}
 	as.Host = withCNPInterval(as.Host, spec, spec.Constants(as.ControllerSettings))
 	hosts := HostSettings(&as, spec.Needs)
-	hosts.Ternary = ternary(c.s, c.needs)
+	hosts.Ternary = Ternary(c.s, c.needs)
 	if own.Stop > 0 {
 		hosts.AckEvery = 1 // acknowledges what it has sent when it stops
 	}
@@ -207,7 +217,7 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 	return units.Bytes(packets * int64(plan.MTU))
 }
 
-// tolerance returns the value of selective.reorder: auto, in packets, for a cap.
+// ReorderTolerance returns the value of selective.reorder: auto, in packets, for a cap.
 //
 // On a single path packets keep their order, and a gap is a loss. If trimmed packets report losses, gaps mean nothing,
 // as in Ultra Ethernet's reference simulator. Otherwise it is the number of packets that a flow sends at line rate
@@ -216,7 +226,7 @@ func longestBDP(plan *topologies.Plan, needs cc.SwitchNeeds) units.Bytes {
 //
 // If packets can be lost, it is at most three quarters of the cap, because the cap limits the packets sent after a
 // gap.
-func tolerance(s *Scenario, needs cc.SwitchNeeds, limit units.Bytes) int {
+func ReorderTolerance(s *Scenario, needs cc.SwitchNeeds, limit units.Bytes) int {
 	plan := s.Topology
 	if !plan.Moving() {
 		return 1
@@ -315,4 +325,16 @@ func EverySwitch(plan *topologies.Plan, s *switchagent.Settings) []*switchagent.
 		all[i] = &own
 	}
 	return all
+}
+
+// UnpausedACKs returns the lossless priorities in which hosts send ACK, NAK and CNP even while PFC pauses them.
+func (s *Scenario) UnpausedACKs() uint8 {
+	if !s.Host.ACKsWhenPaused || s.Switch.FlowControl != switchagent.FlowPFC {
+		return 0
+	}
+	set := uint8(1) << s.Host.ControlPriority // CNPs always use it
+	if s.Host.ACKsWithData {
+		set |= s.DataPriorities()
+	}
+	return set & s.Switch.PFC.Priorities
 }

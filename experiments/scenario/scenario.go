@@ -52,8 +52,9 @@ type Scenario struct {
 	// LookAt holds paragraphs that tell the report's reader what to look at. Spans are shaded in its plots.
 	LookAt []string
 	Spans  []Span
+	// CNPAuto means that Host.CNPInterval is auto, so that Under takes it from the congestion control.
+	CNPAuto bool
 
-	cnpAuto   bool   // Host.CNPInterval is auto, so that Under takes it from the congestion control
 	listed    int    // number of listed flows in Flows
 	memory    int64  // of Reading
 	ringsFrom int    // of WithRings; 0: the default

@@ -202,7 +202,7 @@ func (u *Setup) NewControllerBy(
 // Hosts returns the settings of all hosts, without the overrides of flows.
 func (u *Setup) Hosts() *hostagent.Settings {
 	hosts := HostSettings(u.Scenario, u.CC.Needs)
-	hosts.Ternary = ternary(u.Scenario, u.Needs)
+	hosts.Ternary = Ternary(u.Scenario, u.Needs)
 	return hosts
 }
 
@@ -387,4 +387,21 @@ func (s *Scenario) HPCCPorts() []paths.Ports {
 		used[f.Source]++
 	}
 	return ports
+}
+
+// IdleConstant returns the reason why a constant of a congestion control has no effect in the scenario; empty: it has
+// an effect.
+func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
+	if spec.Idle == nil || len(s.Flows) == 0 {
+		return ""
+	}
+	set, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings),
+		Environment(s.Topology, &s.Flows[0], spec.Needs))
+	if err != nil {
+		return "" // Check reports it
+	}
+	if names, why := spec.Idle(&set); slices.Contains(names, name) {
+		return why
+	}
+	return ""
 }

@@ -106,7 +106,7 @@ func (d *decoder) variant(v, sw, host *yamlspec.Value) {
 	m := variant.keys().Decode(v)
 	set, own, ownHost := m.Get("set"), m.Get("switch"), m.Get("host")
 	if name := m.Get("name"); variant.Name != "" {
-		_, err := d.s.lookup(variant.Name)
+		_, err := d.s.Lookup(variant.Name)
 		switch {
 		case Reserved(variant.Name):
 			name.Errorf("name %q is reserved for a file of results: choose another",
@@ -182,15 +182,15 @@ func (d *decoder) env(needs cc.SwitchNeeds) cc.Env {
 // lookup returns a congestion control, or reports that it does not exist and returns nil. It reports no second error
 // for a file with mistakes.
 func (d *decoder) lookup(at *yamlspec.Value, name string) *cc.Spec {
-	spec, err := d.s.lookup(name)
+	spec, err := d.s.Lookup(name)
 	if err != nil && !slices.Contains(d.unread, strings.TrimSpace(name)) {
 		at.Errorf("%v", err)
 	}
 	return spec
 }
 
-// lookup returns a congestion control by its name or its file's path.
-func (s *Scenario) lookup(name string) (*cc.Spec, error) {
+// Lookup returns a congestion control by its name or its file's path.
+func (s *Scenario) Lookup(name string) (*cc.Spec, error) {
 	if controllerfile.Is(name) {
 		name = controllerfile.Name(name)
 	}
@@ -225,7 +225,7 @@ func (d *decoder) controllerFiles(places []*yamlspec.Value) {
 			continue
 		}
 		// --cc or an earlier list may have read the file: then its name is enough.
-		if _, err := d.s.lookup(name); err == nil && controllerfile.Name(name) == name {
+		if _, err := d.s.Lookup(name); err == nil && controllerfile.Name(name) == name {
 			continue
 		}
 		if !filepath.IsAbs(name) {

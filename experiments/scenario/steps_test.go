@@ -174,8 +174,8 @@ func TestChakraFiles(t *testing.T) {
 	if err != nil || len(s.Flows) != 2*(3-1)*3 {
 		t.Errorf("%v, want the 12 messages of a ring of three", err)
 	}
-	if texts := Warnings(s, []string{"dcqcn"}); len(texts) != 0 {
-		t.Errorf("%q", texts)
+	if text := s.Workloads[0].Warning; text != "" {
+		t.Error(text)
 	}
 	dangling := protowire.AppendVarint(protowire.AppendTag(node, 5, protowire.VarintType), 9) // data_deps
 	if err := os.WriteFile(filepath.Join(dir, "t.1.et"), protowire.AppendBytes(protowire.AppendBytes(nil, nil), dangling),
@@ -185,10 +185,9 @@ func TestChakraFiles(t *testing.T) {
 	if s, err = Parse(filepath.Join(dir, "x.yaml"), []byte(text), nil); err != nil {
 		t.Fatal(err)
 	}
-	texts := Warnings(s, []string{"dcqcn"})
-	if len(texts) != 1 || !strings.HasPrefix(texts[0],
-		"x: the traces lack nodes on which others depend, and 1 such dependencies are ignored") {
-		t.Errorf("%q", texts)
+	if text := s.Workloads[0].Warning; !strings.HasPrefix(text,
+		"the traces lack nodes on which others depend, and 1 such dependencies are ignored") {
+		t.Errorf("%q", text)
 	}
 	if err := os.Remove(filepath.Join(dir, "t.1.et")); err != nil {
 		t.Fatal(err)

@@ -65,10 +65,10 @@ func (s *Scenario) ControllerNames(given []string) ([]string, error) {
 // Controller returns the run's name and the congestion control for a name in this scenario.
 func (s *Scenario) Controller(name string) (string, *cc.Spec, error) {
 	if v := s.variant(name); v != nil {
-		spec, err := s.lookup(v.CC)
+		spec, err := s.Lookup(v.CC)
 		return v.Name, spec, err
 	}
-	spec, err := s.lookup(name)
+	spec, err := s.Lookup(name)
 	if err == nil {
 		return spec.Name, spec, nil
 	}
@@ -108,7 +108,7 @@ func (s *Scenario) Under(name string) (*Scenario, string, *cc.Spec, error) {
 		own.Topology = s.Topology.WithBalancing(*cmp.Or(v.Balancing, &s.Topology.Balancing)).
 			WithHosts(own.Host.IP, own.Host.Spreads())
 	}
-	own.cnpAuto = own.Host.CNPInterval == settings.CNPAuto
+	own.CNPAuto = own.Host.CNPInterval == settings.CNPAuto
 	own.Host = withCNPInterval(own.Host, spec, spec.Constants(own.ControllerSettings))
 	return &own, name, spec, nil
 }

@@ -31,7 +31,7 @@ type Workload struct {
 	messages int                 // number of messages in the graph
 	Graph    *steps.Graph        // operations of dependent flows; nil: each flow has a start time
 	Hosts    []topologies.NodeID // host of each rank of Graph
-	warning  string              // from reading the file of Graph; empty: none
+	Warning  string              // from reading the file of Graph; empty: none
 	// purpose names the random stream: the tag, and the number of earlier workloads with this tag. So a workload's
 	// flows do not depend on workloads of other tags.
 	purpose string

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/traffic/workload"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -90,7 +91,7 @@ func (v *StepView) describe() string {
 			text += fmt.Sprintf(" in groups of %d", v.Group)
 		}
 		if len(v.Ranks) > 0 {
-			text += " among " + Few(v.Ranks)
+			text += " among " + lists.Few(v.Ranks)
 		}
 		if v.Overlap {
 			text += ", overlapping"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
 
@@ -126,7 +127,7 @@ func Warnings(points []Point) []string {
 	}
 	for i, text := range texts {
 		if names := of[text]; len(names) < len(points) {
-			texts[i] = fmt.Sprintf("%d of %d points (%s): %s", len(names), len(points), scenario.Few(names), text)
+			texts[i] = fmt.Sprintf("%d of %d points (%s): %s", len(names), len(points), lists.Few(names), text)
 		}
 	}
 	return texts

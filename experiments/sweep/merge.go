@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/experiments/results/rundir"
-	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/shutdown"
 )
 
@@ -49,7 +49,7 @@ func (m *Merged) Check(partial bool) error {
 		if len(missing) > 0 && !partial {
 			errs = append(errs, fmt.Errorf("shard %s in %s has not made %d of its points (%s): make them with\n"+
 				"  %s --shard %s --out %s\nor merge the others with --partial",
-				part.Shard, part.directory, len(missing), scenario.Few(missing), m.Plan.Command, part.Shard, part.directory))
+				part.Shard, part.directory, len(missing), lists.Few(missing), m.Plan.Command, part.Shard, part.directory))
 		}
 	}
 	for i := range m.Plan.Points {

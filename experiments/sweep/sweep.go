@@ -17,6 +17,7 @@ import (
 	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/scenario/lint"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -348,7 +349,7 @@ func (s *Sweep) resolve(c *cell) ([]Point, []files.Source, error) {
 		points[i] = Point{
 			Folder: c.folder, Scenario: c.scenario, Controller: controller, Seed: loaded.Seed, Values: c.values,
 			Sets: c.sets, Files: own, Hash: hash, Duration: loaded.Duration, Workers: workers,
-			Warnings: scenario.Warnings(loaded, []string{controller}),
+			Warnings: lint.Warnings(loaded, []string{controller}),
 		}
 	}
 	return points, loaded.Recipe.Written().Sources, nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/scenario/lint"
 	"github.com/pausenet/pausenet/topologies/spec"
 )
 
@@ -32,7 +33,7 @@ func TestNoFalseAlarm(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s under %s: %v", name, controller, err)
 			}
-			none(name+", live under "+controller, own.LiveWarnings(spec))
+			none(name+", live under "+controller, lint.LiveWarnings(own, spec))
 		}
 	}
 	for _, name := range scenario.BuiltinNames() {
@@ -44,7 +45,7 @@ func TestNoFalseAlarm(t *testing.T) {
 			case reading.Live:
 				live(name, s)
 			default:
-				none(name, scenario.Warnings(s, s.Controllers))
+				none(name, lint.Warnings(s, s.Controllers))
 			}
 		}
 	}
@@ -75,7 +76,7 @@ func TestNoFalseAlarm(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				none(name+", "+c.folder, scenario.Warnings(loaded, controllers))
+				none(name+", "+c.folder, lint.Warnings(loaded, controllers))
 			}
 		}
 	}

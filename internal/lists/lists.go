@@ -1,5 +1,10 @@
-// Package lists provides short forms of loops over slices that package slices lacks.
+// Package lists provides short forms of loops over slices that package slices lacks, and joins names.
 package lists
+
+import (
+	"fmt"
+	"strings"
+)
 
 // Map returns what of returns for each element; nil if there are none.
 func Map[T, R any](all []T, of func(T) R) []R {
@@ -31,4 +36,13 @@ func Find[T any](all []T, is func(*T) bool) *T {
 		}
 	}
 	return nil
+}
+
+// Few joins the names, and replaces all but the first few with their number.
+func Few(names []string) string {
+	const most = 3
+	if len(names) <= most+1 { // "and 1 others" would be as long as the name
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -34,3 +34,12 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %d, want nil", *got)
 	}
 }
+
+func TestFew(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	for n, want := range map[int]string{0: "", 1: "a", 4: "a, b, c, d", 5: "a, b, c and 2 others"} {
+		if got := Few(names[:n]); got != want {
+			t.Errorf("%d names: got %q, want %q", n, got, want)
+		}
+	}
+}

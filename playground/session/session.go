@@ -19,6 +19,7 @@ import (
 	"github.com/pausenet/pausenet/experiments/results/rundir"
 	"github.com/pausenet/pausenet/experiments/runner"
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/scenario/lint"
 	"github.com/pausenet/pausenet/experiments/suite"
 
 	// WebAssembly would make the page a fifth larger, and a tab has no compiler for it
@@ -101,7 +102,7 @@ func (c *Checked) read(r Request) error {
 	}
 	c.Name, c.Description, c.Fabric, c.Seed = s.Name, s.Description, s.Topology.Summary(), s.Seed
 	c.Flows, c.Duration, c.HasQuick = s.FlowCount(), s.Duration.Nanoseconds(), s.HasQuick
-	c.Warnings = append(c.Warnings, scenario.Warnings(s, c.Controllers)...)
+	c.Warnings = append(c.Warnings, lint.Warnings(s, c.Controllers)...)
 	c.scenario = s
 	return scenario.Check(s, c.Controllers)
 }

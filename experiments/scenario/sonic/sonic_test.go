@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pausenet/pausenet/experiments/scenario"
+	"github.com/pausenet/pausenet/experiments/scenario/lint"
 	"github.com/pausenet/pausenet/vtime"
 )
 
@@ -83,7 +84,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c[0], c[1])
 		}
 	}
-	if text := strings.Join(scenario.Warnings(s, s.Controllers), "\n"); text != "" || s.DataPriorities() != 1<<3|1<<4 {
+	if text := strings.Join(lint.Warnings(s, s.Controllers), "\n"); text != "" || s.DataPriorities() != 1<<3|1<<4 {
 		t.Errorf("the scenario is warned of: %s", text)
 	}
 	// 1622016 B are the headroom of ten groups of 160000 B.

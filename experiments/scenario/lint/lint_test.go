@@ -1,10 +1,11 @@
-package scenario
+package lint
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/pausenet/pausenet/hostagent"
+	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 // What validate and run warn of, with the numbers; and nothing where nothing is off.
@@ -168,7 +169,7 @@ func TestWarningsOfCycles(t *testing.T) {
 	const round = "  - {from: h0, to: h2, size: 1KB}\n  - {from: h1, to: h3, size: 1KB}\n  - {from: h2, to: h4, size: 1KB}\n" +
 		"  - {from: h3, to: h0, size: 1KB}\n  - {from: h4, to: h1, size: 1KB}\n"
 	const wheel = "the routes allow a cyclic buffer dependency: s0:s1 > s1:s2 > s2:s3 > s3:s4 > s4:s0."
-	builtin, err := BuiltinSource("deadlock")
+	builtin, err := scenario.BuiltinSource("deadlock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestWarningsOfCycles(t *testing.T) {
 		{"credits", ring(round), []string{"switch.flow_control=cbfc"}, wheel},
 		{"without a fifth", ring(strings.Replace(round, "  - {from: h2, to: h4, size: 1KB}\n", "", 1)), nil, ""},
 	} {
-		s, err := Parse("x.yaml", []byte(c.text), c.sets)
+		s, err := scenario.Parse("x.yaml", []byte(c.text), c.sets)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -241,94 +242,6 @@ func TestWarningsOfTimeouts(t *testing.T) {
 		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
 			!strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", host, got, want)
-		}
-	}
-}
-
-// TestRecoveryThatCannotBe checks that trimming without anything to cut is refused, as are settings without effect
-// under a recovery.
-func TestRecoveryThatCannotBe(t *testing.T) {
-	for set, want := range map[string]string{
-		"switch.trim=true": "switch.trim has no effect: it cuts lossy data, but data has priority 3, which is lossless",
-		"switch={trim: true, pfc: {priorities: [6]}}":   "trimmed packets use host.control_priority, 6, which is lossless",
-		"host={selective: {rto_low: 20us}}":             "selective.rto_low has no effect under recovery go-back-n",
-		"host={recovery: selective, nak_interval: 5us}": "nak_interval has no effect under recovery selective",
-		"host={recovery: go-back-1}":                    "go-back-n",
-	} {
-		s, err := Load("incast", []string{set})
-		if err == nil {
-			err = Check(s, s.Controllers)
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", set, err, want)
-		}
-	}
-}
-
-// TestCapIsTheLongestPath checks that an automatic cap fills the longest path: at 40 Gb/s six hops of 2 us each way are
-// 24 us, plus the frames' own time on them.
-func TestCapIsTheLongestPath(t *testing.T) {
-	s := mustLoad(t, "irn-fattree")
-	own, _, spec, err := s.Under("irn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const packet, ack = 1082, 86 // bytes of line; 1.6 ns a bit of 40 Gb/s is 0.2 ns a byte
-	rtt := 24000 + 6*0.2*(packet+ack)
-	want := int64(rtt/0.2/packet) + 1
-	if got := HostSettings(own, spec.Needs).Selective.Cap; int64(got) != want*1000 {
-		t.Errorf("a cap of %v, want %d packets", got, want)
-	}
-}
-
-// TestReorderTolerance checks the automatic tolerance. On one path it is 1, as in IRN. On several paths it covers, in
-// packets, the bandwidth-delay product and the queues of the path's two chosen ports, or three quarters of the cap if
-// frames can be dropped. Trimmed packets make gaps meaningless. A much lower threshold gets a warning.
-//
-// The path: 100 Gb/s, 4 links of 1 us each way, at which a packet of 1082 bytes and an ACK of 86 take 0.08 ns a byte:
-// 8374 ns, or 96.7 packets.
-func TestReorderTolerance(t *testing.T) {
-	const lossy = "switch={pfc: {priorities: []}, lossy_limit: 100KB, "
-	for _, c := range []struct {
-		set  []string
-		want int
-		warn string
-	}{
-		{[]string{"host={recovery: selective}"}, 1, ""},
-		{[]string{"host={recovery: selective, selective: {reorder: 7}}"}, 7, ""},
-		{[]string{"host={recovery: selective}", "switch={load_balancing: {mode: spray}}"}, 3 * 97, ""},
-		{[]string{"host={recovery: selective}", "switch={load_balancing: {mode: flowlet}}"}, 3 * 97, ""},
-		{[]string{"host={recovery: selective, entropy: reps}"}, 3 * 97, ""},
-		{
-			[]string{"host={recovery: selective, selective: {bdp_cap: 0B}}", lossy + "load_balancing: {mode: spray}}"},
-			97 + 200,
-			"",
-		},
-		{[]string{"host={recovery: selective}", lossy + "load_balancing: {mode: spray}}"}, 97 * 3 / 4, ""},
-		{
-			[]string{"host={recovery: selective, selective: {reorder: 1}}", lossy + "load_balancing: {mode: spray}}"},
-			1,
-			"host.selective.reorder 1 mistakes reordered packets for lost ones: a flow's packets take several paths here and " +
-				"can arrive up to 72 late; remove it or set it to 72",
-		},
-		{[]string{"host={recovery: selective, entropy: random}", lossy + "trim: true}"}, hostagent.NeverReorder, ""},
-	} {
-		s := mustLoad(t, "load-balancing", append(c.set, "controllers=[dcqcn]", "expect_unused=[pfc, ecn, controller]")...)
-		own, _, spec, err := s.Under("dcqcn")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := HostSettings(own, spec.Needs).Selective.Reorder; got != c.want {
-			t.Errorf("%q: %d, want %d", c.set, got, c.want)
-		}
-		var got string
-		for _, text := range Warnings(s, s.Controllers) {
-			if strings.Contains(text, "selective.reorder") {
-				got = text
-			}
-		}
-		if got != c.warn {
-			t.Errorf("%q: warned %q, want %q", c.set, got, c.warn)
 		}
 	}
 }
@@ -395,7 +308,7 @@ func TestWarningsOfPrograms(t *testing.T) {
 		},
 		{"star: {hosts: 3}, change_links: [{from: s0, to: h2, interface_mtu: 1400}]", "interface_mtu of h2:s0: no effect"},
 	} {
-		s, err := Parse("x.yaml", []byte("topology: {"+c.topology+"}\n"+ends), nil)
+		s, err := scenario.Parse("x.yaml", []byte("topology: {"+c.topology+"}\n"+ends), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c.topology, err)
 		}
@@ -464,9 +377,9 @@ func TestWarningsOfIdleSettings(t *testing.T) {
 	if got := Warnings(s, []string{"dctcp"}); got != nil {
 		t.Errorf("%q", got)
 	}
-	for _, name := range BuiltinNames() {
+	for _, name := range scenario.BuiltinNames() {
 		s := mustLoad(t, name)
-		if got := idleSettings(s.warners(nil, s.Controllers)); got != nil {
+		if got := idleSettings(warners(s, nil, s.Controllers)); got != nil {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -485,7 +398,7 @@ func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
 		"switch.cbfc.priorities=[3]":  "switch.cbfc.priorities has no effect: switch.flow_control is pfc",
 		"flows.b.on_off.on=1ms":       "on_off of flows b has no effect: their first on period of 1ms lasts to the end of the run, at 1ms",
 	} {
-		s, err := Parse("own.yaml", []byte(text), []string{set})
+		s, err := scenario.Parse("own.yaml", []byte(text), []string{set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -493,4 +406,44 @@ func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
 			t.Errorf("%s: %q, want %q", set, got, want)
 		}
 	}
+}
+
+// TestWarningsOfReordering checks the warning about a tolerance so low that reordered packets count as lost.
+func TestWarningsOfReordering(t *testing.T) {
+	for reorder, want := range map[string]string{
+		"auto": "",
+		"1": "host.selective.reorder 1 mistakes reordered packets for lost ones: a flow's packets take several paths here and " +
+			"can arrive up to 72 late; remove it or set it to 72",
+	} {
+		s := mustLoad(t, "load-balancing", "host={recovery: selective, selective: {reorder: "+reorder+"}}",
+			"switch={pfc: {priorities: []}, lossy_limit: 100KB, load_balancing: {mode: spray}}", "controllers=[dcqcn]",
+			"expect_unused=[pfc, ecn, controller]")
+		got := ""
+		for _, text := range Warnings(s, s.Controllers) {
+			if strings.Contains(text, "selective.reorder") {
+				got += text
+			}
+		}
+		if got != want {
+			t.Errorf("reorder %s: %q, want %q", reorder, got, want)
+		}
+	}
+}
+
+// TestWarningsOfFiles checks that a warning from reading a workload's file is passed on, with the workload's tag.
+func TestWarningsOfFiles(t *testing.T) {
+	s := mustLoad(t, "incast")
+	s.Workloads = append(s.Workloads, scenario.Workload{Tag: "x", Warning: "the file lacks its end"})
+	if got := Warnings(s, s.Controllers); !slices.Contains(got, "x: the file lacks its end") {
+		t.Errorf("%q", got)
+	}
+}
+
+func mustLoad(t *testing.T, name string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Load(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -1,15 +1,15 @@
-package scenario
+package lint
 
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/orchestrator/engine/fill"
-	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/units"
@@ -33,11 +33,11 @@ func (w *warner) timeouts() {
 // reordering warns of a reorder threshold of selective repeat that is below the reordering that several paths can
 // cause.
 func (w *warner) reordering() {
-	h := HostSettings(w.s, w.needs)
+	h := scenario.HostSettings(w.s, w.needs)
 	if h.Recovery != hostagent.SelectiveRepeat || w.s.Switch.Trim {
 		return
 	}
-	if needed := tolerance(w.s, w.needs, h.Selective.Cap); h.Selective.Reorder < min(needed, 32) {
+	if needed := scenario.ReorderTolerance(w.s, w.needs, h.Selective.Cap); h.Selective.Reorder < min(needed, 32) {
 		w.warn("host.selective.reorder %d mistakes reordered packets for lost ones: a flow's packets take several paths "+
 			"here and can arrive up to %d late; remove it or set it to %d",
 			h.Selective.Reorder, needed, needed)
@@ -89,7 +89,7 @@ func (w *warner) buffers() {
 		ports                  int
 	}
 	var switches groups[kind]
-	for i, own := range EverySwitch(plan, s) {
+	for i, own := range scenario.EverySwitch(plan, s) {
 		if !w.isAbout(i) {
 			continue
 		}
@@ -107,7 +107,7 @@ func (w *warner) buffers() {
 		of = fmt.Sprintf("every port and each of %d lossless priorities", lossless)
 	}
 	for _, k := range switches.keys {
-		where := Few(switches.names[k])
+		where := lists.Few(switches.names[k])
 		switch {
 		case s.PFC.Alpha > 0 && k.headroom >= k.buffer:
 			w.warn("%s: the headroom of %s is %v, which takes up the shared buffer of %v, so XOFF is 0; raise switch.buffer "+
@@ -144,10 +144,10 @@ func (w *warner) headrooms() {
 	var ports groups[kind]
 	note := func(id topologies.PortID, c switchagent.Cable, headroom units.Bytes) {
 		if f := c.InFlight(&s.PFC); f.Buffered > headroom {
-			ports.add(kind{c, headroom}, PortLabel(plan, id))
+			ports.add(kind{c, headroom}, scenario.PortLabel(plan, id))
 		}
 	}
-	for i, own := range EverySwitch(plan, s) {
+	for i, own := range scenario.EverySwitch(plan, s) {
 		if !w.isAbout(i) {
 			continue
 		}
@@ -165,55 +165,6 @@ func (w *warner) headrooms() {
 		f := k.cable.InFlight(&s.PFC)
 		w.warn("%s: pfc.headroom is %v, but %v can be in flight to a port with rate %v and cable delay %v (%v): "+
 			"lossless frames may be dropped; raise it to at least %v, or set it to auto",
-			Few(ports.names[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
+			lists.Few(ports.names[k]), k.headroom, f.Sum(), k.cable.Rate, k.cable.Delay, &f, f.Sum())
 	}
-}
-
-// UnpausedACKs returns the lossless priorities in which hosts send ACK, NAK and CNP even while PFC pauses them.
-func (s *Scenario) UnpausedACKs() uint8 {
-	if !s.Host.ACKsWhenPaused || s.Switch.FlowControl != switchagent.FlowPFC {
-		return 0
-	}
-	set := uint8(1) << s.Host.ControlPriority // CNPs always use it
-	if s.Host.ACKsWithData {
-		set |= s.DataPriorities()
-	}
-	return set & s.Switch.PFC.Priorities
-}
-
-// ChangedCable holds a cable after a fault changed it, and the fault's index.
-type ChangedCable struct {
-	Cable switchagent.Cable
-	Fault int
-}
-
-// ChangedCables returns c, the cable of a switch's port, as it is after each fault that changes its delay or rate. Each
-// fault is applied alone.
-func (s *Scenario) ChangedCables(id topologies.PortID, c switchagent.Cable) (cables []ChangedCable) {
-	peer := s.Topology.Ports[id].Peer
-	for i := range s.Faults {
-		f := &s.Faults[i]
-		if f.Kind != settings.FaultDelay && f.Kind != settings.FaultRate {
-			continue
-		}
-		out := slices.Contains(f.Ports, id) || !f.OneWay && slices.Contains(f.Ports, peer)
-		in := slices.Contains(f.Ports, peer) || !f.OneWay && slices.Contains(f.Ports, id)
-		now := c
-		if out && f.Kind == settings.FaultDelay {
-			now.Delay = f.Delay
-		}
-		if in && f.Kind == settings.FaultDelay {
-			now.PeerDelay = f.Delay
-		}
-		if out && f.Kind == settings.FaultRate {
-			now.Rate = f.Rate
-		}
-		if in && f.Kind == settings.FaultRate {
-			now.PeerRate = f.Rate
-		}
-		if now != c {
-			cables = append(cables, ChangedCable{now, i})
-		}
-	}
-	return cables
 }

@@ -1,4 +1,4 @@
-package scenario
+package lint
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -41,7 +42,7 @@ func (w *warner) cycle(d *topologies.Dependencies, when string) {
 	if cycle == nil {
 		return
 	}
-	names := lists.Map(cycle, func(id topologies.PortID) string { return PortLabel(w.s.Topology, id) })
+	names := lists.Map(cycle, func(id topologies.PortID) string { return scenario.PortLabel(w.s.Topology, id) })
 	remedy := ""
 	if w.s.Switch.FlowControl == switchagent.FlowPFC {
 		remedy = "; switch.pfc.watchdog ends a deadlock by dropping frames"
@@ -72,7 +73,7 @@ func (w *warner) trips() (every, free [][2]int, paths [][]topologies.PortID) {
 		slices.SortFunc(every, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 		return every, every, nil
 	}
-	back := HostSettings(w.s, w.needs).ACKsWithData
+	back := scenario.HostSettings(w.s, w.needs).ACKsWithData
 	all, some := map[[2]int]bool{}, map[[2]int]bool{}
 	add := func(seen map[[2]int]bool, to *[][2]int, trip [2]int) {
 		if !seen[trip] {

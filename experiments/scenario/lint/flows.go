@@ -1,4 +1,4 @@
-package scenario
+package lint
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/topologies"
 	"github.com/pausenet/pausenet/topologies/spec"
@@ -19,9 +21,9 @@ func (w *warner) weights() {
 		host           topologies.NodeID
 		port, priority uint8
 	}
-	of := func(f *Flow) class {
+	of := func(f *scenario.Flow) class {
 		c := class{f.Source, f.Pair.From, w.s.Host.DataPriority}
-		if own := f.own(); own.Priority > 0 {
+		if own := f.Extra().Own; own.Priority > 0 {
 			c.priority = own.Priority - 1
 		}
 		return c
@@ -29,7 +31,7 @@ func (w *warner) weights() {
 	// 1 + the index of the only flow of a class, if it has a weight; -1: the class has several flows
 	alone := map[class]int{}
 	for i := range w.s.Flows {
-		if own := w.s.Flows[i].own(); own.Weight > 0 && alone[of(&w.s.Flows[i])] == 0 {
+		if own := w.s.Flows[i].Extra().Own; own.Weight > 0 && alone[of(&w.s.Flows[i])] == 0 {
 			alone[of(&w.s.Flows[i])] = 1 + i
 		}
 	}
@@ -57,9 +59,9 @@ func (w *warner) periods() {
 		end += w.s.DrainLimit
 	}
 	for i := range w.s.Flows {
-		if f := &w.s.Flows[i]; f.own().Off > 0 && f.Start+f.own().On >= end {
+		if f := &w.s.Flows[i]; f.Extra().Own.Off > 0 && f.Start+f.Extra().Own.On >= end {
 			w.warn("on_off of flows %s has no effect: their first on period of %v lasts to the end of the run, at %v",
-				f.Tag, f.own().On, end)
+				f.Tag, f.Extra().Own.On, end)
 		}
 	}
 }
@@ -68,13 +70,13 @@ func (w *warner) periods() {
 func (w *warner) qps() {
 	type kind struct {
 		tag string
-		of  QPs
+		of  scenario.QPs
 	}
 	var all []kind
 	longest := map[kind]units.Bytes{} // the largest size of the flows; 0: a flow is unbounded
 	for i := range w.s.Flows {
 		f := &w.s.Flows[i]
-		k := kind{f.Tag, f.own().QPs}
+		k := kind{f.Tag, f.Extra().Own.QPs}
 		if k.of.Count <= 1 {
 			continue
 		}
@@ -106,12 +108,12 @@ func (w *warner) qps() {
 }
 
 // controllerOf returns the congestion control of a flow; nil: it does not exist, which Check reports.
-func (w *warner) controllerOf(f *Flow) *cc.Spec {
-	name := f.own().CC
+func (w *warner) controllerOf(f *scenario.Flow) *cc.Spec {
+	name := f.Extra().Own.CC
 	if name == "" {
 		return w.spec
 	}
-	spec, err := w.s.lookup(name)
+	spec, err := w.s.Lookup(name)
 	if err != nil {
 		return nil
 	}
@@ -150,27 +152,10 @@ func (w *warner) constants() {
 	}
 }
 
-// IdleConstant returns the reason why a constant of a congestion control has no effect in the scenario; empty: it has
-// an effect.
-func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
-	if spec.Idle == nil || len(s.Flows) == 0 {
-		return ""
-	}
-	set, err := s.Resolver().Resolve(spec, spec.Constants(s.ControllerSettings),
-		Environment(s.Topology, &s.Flows[0], spec.Needs))
-	if err != nil {
-		return "" // Check reports it
-	}
-	if names, why := spec.Idle(&set); slices.Contains(names, name) {
-		return why
-	}
-	return ""
-}
-
 // controllers warns of a congestion control that no flow uses.
 func (w *warner) controllers() {
 	for i := range w.s.Flows {
-		if own := w.s.Flows[i].own(); own.CC == "" {
+		if own := w.s.Flows[i].Extra().Own; own.CC == "" {
 			return
 		}
 	}
@@ -198,13 +183,13 @@ func (w *warner) programs() {
 	}
 	if len(nodes) > 0 {
 		w.warn("%s of %s: no effect in a run, which executes no programs on nodes; pausenet up uses them",
-			strings.Join(keys, ", "), Few(nodes))
+			strings.Join(keys, ", "), lists.Few(nodes))
 	}
 	for _, c := range plan.Commands {
 		verbs = append(verbs, c.Name)
 	}
 	if len(verbs) > 0 {
-		w.warn("commands %s: no effect in a run, which has no shell; they are verbs of pausenet up", Few(verbs))
+		w.warn("commands %s: no effect in a run, which has no shell; they are verbs of pausenet up", lists.Few(verbs))
 	}
 	if plan.LearnGateway {
 		w.warn("l2: learn: no effect in a run, whose hosts send no ARP or neighbour discovery")
@@ -214,11 +199,11 @@ func (w *warner) programs() {
 		// a larger one counts in the headroom
 		if a := &plan.Ports[plan.Links[i].A]; a.MTU != plan.UsualInterfaceMTU() &&
 			(!pfc || a.MTU < plan.UsualInterfaceMTU()) {
-			links = append(links, PortLabel(plan, a.ID))
+			links = append(links, scenario.PortLabel(plan, a.ID))
 		}
 	}
 	if len(links) > 0 {
 		w.warn("interface_mtu of %s: no effect in a run, which executes no programs; packets of flows use topology.mtu, %d",
-			Few(links), plan.MTU)
+			lists.Few(links), plan.MTU)
 	}
 }

@@ -1,9 +1,10 @@
-package scenario
+package lint
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/switchagent"
@@ -55,7 +56,7 @@ func (w *warner) idleOfSwitch(key string) string {
 		return "it scales switch.ecn.kmin and switch.ecn.kmax, which are auto and follow each port's rate anyway"
 	case group == "cnm" && !w.needs.CNM:
 		return "only DCON's switches detect bursts"
-	case group == "tcd" && !ternary(w.s, w.needs):
+	case group == "tcd" && !scenario.Ternary(w.s, w.needs):
 		return "switch.detector is threshold, and no congestion control uses TCD"
 	case key == "detector" && w.needs.PCN:
 		return "PCN has its own detector"
@@ -75,7 +76,7 @@ func (w *warner) idleOfSwitch(key string) string {
 
 // idleOfECN returns the reason why a setting of ECN marking has no effect; empty: it has an effect.
 func (w *warner) idleOfECN(key string) string {
-	set, own := &w.s.Switch.ECN, SwitchSettings(w.s, w.needs)[0]
+	set, own := &w.s.Switch.ECN, scenario.SwitchSettings(w.s, w.needs)[0]
 	tcd := own.Detector == switchagent.DetectorTCD
 	red := own.ECN.Mode == switchagent.ECNRED
 	if tcd {
@@ -112,7 +113,7 @@ func (w *warner) idleOfECN(key string) string {
 
 // idleOfHost returns the reason why a setting of hosts has no effect; empty: it has an effect.
 func (w *warner) idleOfHost(key string) string {
-	h := HostSettings(w.s, w.needs)
+	h := scenario.HostSettings(w.s, w.needs)
 	switch {
 	case key == "selective.rto_low_packets" && h.RetransmitTimeout == 0:
 		return "there is no timeout; set host.retransmit_timeout"

@@ -1,4 +1,4 @@
-package scenario
+package lint
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/settings"
 	"github.com/pausenet/pausenet/topologies"
@@ -151,7 +152,7 @@ func (w *warner) polarisation() {
 		why, remedy = "the switches before them chose these flows by the same hash, with the same seed",
 			"load_balancing.seed: own"
 	}
-	w.warn("hashes are polarised at %s: %s; %s; set switch.%s", Few(names), example, why, remedy)
+	w.warn("hashes are polarised at %s: %s; %s; set switch.%s", lists.Few(names), example, why, remedy)
 }
 
 // chance returns an upper bound, as a logarithm, of the probability that this many flows use at most used of n ports

@@ -1,4 +1,4 @@
-package scenario
+package lint
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -20,7 +22,7 @@ func (w *warner) pauses() {
 	}
 	packet := units.Bytes(plan.IP.DataLen(wire.OpWriteMiddle, plan.MTU))
 	switches := map[units.Bytes][]string{}
-	for i, own := range EverySwitch(plan, s) {
+	for i, own := range scenario.EverySwitch(plan, s) {
 		if xoff := own.PFC.XOFF; w.isAbout(i) && xoff != switchagent.Auto && xoff <= packet {
 			switches[xoff] = append(switches[xoff], plan.Nodes[plan.Switch[i]].Name)
 		}
@@ -28,7 +30,7 @@ func (w *warner) pauses() {
 	for _, xoff := range slices.Sorted(maps.Keys(switches)) {
 		w.warn("%s: pfc.xoff is %v, no more than a full packet of %v, so each packet triggers a PAUSE; raise "+
 			"switch.pfc.xoff or set it to auto",
-			Few(switches[xoff]), xoff, packet)
+			lists.Few(switches[xoff]), xoff, packet)
 	}
 }
 

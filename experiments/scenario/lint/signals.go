@@ -1,10 +1,12 @@
-package scenario
+package lint
 
 import (
 	"slices"
 
+	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/keys"
+	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/switchagent"
 	"github.com/pausenet/pausenet/units"
@@ -22,8 +24,8 @@ func (w *warner) marks() {
 		lossy  bool
 	}
 	var ports groups[kind]
-	switches := SwitchSettings(w.s, w.needs)
-	resolved := ResolveThresholds(plan, switches)
+	switches := scenario.SwitchSettings(w.s, w.needs)
+	resolved := scenario.ResolveThresholds(plan, switches)
 	data := w.data()
 	for i, own := range switches {
 		marks := own.ECN.Mode == switchagent.ECNRED || own.ECN.Mode == switchagent.ECNStep
@@ -48,7 +50,7 @@ func (w *warner) marks() {
 			if resolved.Ports[id].Unmarked || first.at < most && (!lossy || last.at <= most) {
 				continue
 			}
-			ports.add(k, PortLabel(plan, id))
+			ports.add(k, scenario.PortLabel(plan, id))
 		}
 	}
 	lost := "dropped"
@@ -56,7 +58,7 @@ func (w *warner) marks() {
 		lost = "trimmed"
 	}
 	for _, k := range ports.keys {
-		where := Few(ports.names[k])
+		where := lists.Few(ports.names[k])
 		if !k.lossy {
 			w.warn("%s: %s is %v, but the shared buffer is %v, so no packet is marked; lower %s or raise %s", where, k.name,
 				k.at, k.most, k.by, k.key)
@@ -118,13 +120,13 @@ func (w *warner) telemetry() {
 		fastest = max(fastest, plan.Links[i].Rate)
 	}
 	limit := min(wire.INTTimeWrap, fastest.TimeFor(wire.INTTxWrap)) / 2
-	env := Environment(plan, &w.s.Flows[0], w.spec.Needs)
+	env := scenario.Environment(plan, &w.s.Flows[0], w.spec.Needs)
 	settings, err := w.s.Resolver().Resolve(w.spec, w.spec.Constants(w.s.ControllerSettings), env)
 	if err != nil {
 		return // Check reports it
 	}
 	least := units.Rate(settings.Rate(leastRate))
-	every := HostSettings(w.s, w.spec.Needs).AckEvery
+	every := scenario.HostSettings(w.s, w.spec.Needs).AckEvery
 	bytes := env.LineMTU * int64(every)
 	if least.TimeFor(bytes) < limit {
 		return
