@@ -22,8 +22,8 @@
 // Files:
 //
 //   - A scenario: scenario.go, variant.go (controllers with their own settings), workload.go (flows by a rule, and
-//     seeds), rings.go (large collectives on rings), flow_limits.go (by memory), sources.go (built-in scenarios, and
-//     the files from which a scenario was read).
+//     seeds), rings.go (large collectives on rings), faults.go, flow_limits.go (by memory), sources.go (built-in
+//     scenarios, and the files from which a scenario was read), paths.go (names of files).
 //   - Under one controller and seed: setup.go, needs.go (what the controller needs of switches and hosts).
 //   - Mistakes: check.go.
 //   - The file: keys.go (its keys), spec.go, and one file for each section: spec_flows.go, spec_workload.go with

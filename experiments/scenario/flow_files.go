@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -177,25 +176,6 @@ func (t *flowReader) add(row yamlspec.Row, start *yamlspec.Value, f Flow) {
 	}
 }
 
-// Destination ports by which the scripts of HPCC's simulator distinguish flows (its analysis/fct_analysis.py), and the
-// tags of these flows here. Flows to another port N have the tag "portN".
-const (
-	HPCCNormalPort, hpccNormal = 100, "normal"
-	hpccIncastPort, hpccIncast = 200, "incast"
-	hpccPortPrefix             = "port"
-)
-
-// hpccTag returns the tag of flows to a port.
-func hpccTag(port int) string {
-	switch port {
-	case HPCCNormalPort:
-		return hpccNormal
-	case hpccIncastPort:
-		return hpccIncast
-	}
-	return hpccPortPrefix + strconv.Itoa(port)
-}
-
 // hpccFlows reads a flow file of HPCC's simulator (simulation/mix/flow.txt). The value is its name, or {file: NAME,
 // origin: TIME}, where origin is the file's time at which the run starts.
 //
@@ -282,23 +262,6 @@ func (t *flowReader) isHost(at *yamlspec.Value, id topologies.NodeID) bool {
 		at.Errorf("node %d is the switch %s: flows run between hosts", id, n.Name)
 	}
 	return n.Kind == topologies.Host
-}
-
-// hpccPort returns a flow's destination port in the simulator: its file's, or the port that the simulator's scripts
-// expect (200 for an incast, 100 for other flows).
-func (s *Scenario) hpccPort(flow int) int {
-	if port := s.Flows[flow].hpccPort; port > 0 {
-		return int(port) - 1
-	}
-	w, tag := s.WorkloadOf(flow), s.Flows[flow].Tag
-	var port int
-	if _, err := fmt.Sscanf(tag, hpccPortPrefix+"%d", &port); err == nil && port >= 0 && port <= 0xFFFF {
-		return port
-	}
-	if tag == hpccIncast || w >= 0 && s.Workloads[w].View.Kind == "incast" {
-		return hpccIncastPort
-	}
-	return HPCCNormalPort
 }
 
 // fixed assigns the graph of a file to a workload, with its ranks at hosts. If there are more hosts than ranks, the

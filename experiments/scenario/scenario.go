@@ -284,3 +284,18 @@ type Series struct {
 
 // AllPorts stands for all ports together in a series of PAUSE frames.
 const AllPorts topologies.PortID = -1
+
+// from and to return the names of the flow's ends in the scenario: a host or an interface.
+func (f *Flow) from(plan *topologies.Plan) string {
+	if f.Named&topologies.NamedFrom != 0 {
+		return plan.EndName(f.Source, f.Pair.From)
+	}
+	return plan.Nodes[f.Source].Name
+}
+
+func (f *Flow) to(plan *topologies.Plan) string {
+	if f.Named&topologies.NamedTo != 0 {
+		return plan.EndName(f.Destination, f.Pair.To)
+	}
+	return plan.Nodes[f.Destination].Name
+}

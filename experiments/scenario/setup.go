@@ -10,6 +10,7 @@ import (
 
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
+	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/orchestrator/engine/paths"
 	"github.com/pausenet/pausenet/orchestrator/engine/plane"
 	"github.com/pausenet/pausenet/topologies"
@@ -404,4 +405,22 @@ func (s *Scenario) IdleConstant(spec *cc.Spec, name string) string {
 		return why
 	}
 	return ""
+}
+
+// settingFile limits the size of a file that a constant names.
+var settingFile = files.Kind{Name: "a constant's file", Most: 16 << 20}
+
+// Resolver returns a resolver of controllers' constants. Constants name files relative to the working directory.
+func (s *Scenario) Resolver() cc.Resolver {
+	var sources *files.Sources
+	if s.Recipe != nil {
+		sources = s.Recipe.sources
+	}
+	return cc.Resolver{ReadFile: func(path string) ([]byte, error) {
+		data, err := sources.Read(path, settingFile)
+		if err != nil && !files.IsRefused(err) {
+			err = fmt.Errorf("%w (a relative path is relative to the working directory)", err)
+		}
+		return data, err
+	}}
 }

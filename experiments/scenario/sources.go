@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/files"
 	"github.com/pausenet/pausenet/internal/yamlspec"
 )
@@ -71,22 +70,4 @@ func (s *Scenario) Without(set string) (*Scenario, error) {
 	own := s.Recipe.Written()
 	own.Settings = slices.DeleteFunc(slices.Clone(own.Settings), func(of string) bool { return of == set })
 	return own.Load()
-}
-
-// settingFile limits the size of a file that a constant names.
-var settingFile = files.Kind{Name: "a constant's file", Most: 16 << 20}
-
-// Resolver returns a resolver of controllers' constants. Constants name files relative to the working directory.
-func (s *Scenario) Resolver() cc.Resolver {
-	var sources *files.Sources
-	if s.Recipe != nil {
-		sources = s.Recipe.sources
-	}
-	return cc.Resolver{ReadFile: func(path string) ([]byte, error) {
-		data, err := sources.Read(path, settingFile)
-		if err != nil && !files.IsRefused(err) {
-			err = fmt.Errorf("%w (a relative path is relative to the working directory)", err)
-		}
-		return data, err
-	}}
 }

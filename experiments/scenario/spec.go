@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -128,26 +127,6 @@ func notASpec(name string) error {
 		return fmt.Errorf("%s is a SONiC switch's configuration: convert it with pausenet import sonic %s", name, name)
 	}
 	return nil
-}
-
-// asPath writes a file's name so that it cannot be mistaken for a built-in's.
-func asPath(name string) string {
-	if filepath.Base(name) == name {
-		return "./" + name
-	}
-	return name
-}
-
-// LooksLikePath reports whether a reference means a file: the file exists, or it is written like a path.
-func LooksLikePath(s string) bool {
-	return files.IsStream(s) || strings.ContainsRune(s, filepath.Separator) || strings.HasSuffix(s, ".yaml") ||
-		strings.HasSuffix(s, ".yml") || IsFile(s)
-}
-
-// IsFile reports whether a path exists and is not a folder.
-func IsFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }
 
 // Parse resolves the scenario in data, with the settings of --set applied. The error holds every mistake with its

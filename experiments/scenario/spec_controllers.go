@@ -189,14 +189,6 @@ func (d *decoder) lookup(at *yamlspec.Value, name string) *cc.Spec {
 	return spec
 }
 
-// Lookup returns a congestion control by its name or its file's path.
-func (s *Scenario) Lookup(name string) (*cc.Spec, error) {
-	if controllerfile.Is(name) {
-		name = controllerfile.Name(name)
-	}
-	return s.Catalog.Lookup(name)
-}
-
 // readControllers reads the controller files among some names, relative to the working directory.
 func (s *Scenario) readControllers(names []string) error {
 	var errs []error
@@ -291,19 +283,6 @@ func controllerFileNames(root *yamlspec.Value, given []string) (names []string) 
 		}
 	}
 	return names
-}
-
-// withCNPInterval returns host settings in which a CNP interval of auto is replaced by the one that a congestion
-// control needs under the given constants.
-func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]string) hostagent.Settings {
-	switch {
-	case s.CNPInterval != settings.CNPAuto:
-	case spec != nil && spec.TellsEachMark(constants):
-		s.CNPInterval = 0
-	default:
-		s.CNPInterval = hostagent.Default().CNPInterval
-	}
-	return s
 }
 
 // hostSettings reads host settings. A CNP interval of auto remains: it depends on the congestion control.

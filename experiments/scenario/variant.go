@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pausenet/pausenet/controllerfile"
 	"github.com/pausenet/pausenet/hostagent"
 	"github.com/pausenet/pausenet/hostagent/cc"
 	"github.com/pausenet/pausenet/internal/lists"
@@ -138,4 +139,25 @@ func (v *Variant) Describe() string {
 		text += "; own host settings"
 	}
 	return text
+}
+
+// Lookup returns a congestion control by its name or its file's path.
+func (s *Scenario) Lookup(name string) (*cc.Spec, error) {
+	if controllerfile.Is(name) {
+		name = controllerfile.Name(name)
+	}
+	return s.Catalog.Lookup(name)
+}
+
+// withCNPInterval returns host settings in which a CNP interval of auto is replaced by the one that a congestion
+// control needs under the given constants.
+func withCNPInterval(s hostagent.Settings, spec *cc.Spec, constants map[string]string) hostagent.Settings {
+	switch {
+	case s.CNPInterval != settings.CNPAuto:
+	case spec != nil && spec.TellsEachMark(constants):
+		s.CNPInterval = 0
+	default:
+		s.CNPInterval = hostagent.Default().CNPInterval
+	}
+	return s
 }
