@@ -27,7 +27,7 @@ const mostCycle = 5
 var cycles = map[string]int{
 	"command": 13, "command/shell": 8, "controllerfile/star": 6, "experiments/lab": 8, "experiments/live": 24,
 	"experiments/pages/animation": 6, "experiments/runner": 8, "experiments/scenario": 14, "experiments/sweep": 6,
-	"experiments/sweep/cluster": 7, "hostagent": 11, "hostagent/cc": 7, "internal/wire": 12, "orchestrator/engine": 15,
+	"experiments/sweep/cluster": 7, "hostagent": 11, "hostagent/cc": 7, "orchestrator/engine": 15,
 	"orchestrator/kernel": 9, "orchestrator/verbs": 9, "topologies": 6, "topologies/spec": 6,
 }
 

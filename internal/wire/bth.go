@@ -33,6 +33,9 @@ const (
 	bthRetransmitted = 0x40
 )
 
+// padCount returns the number of bytes that pad a payload to a multiple of 4.
+func padCount(payload int) int { return -payload & 3 }
+
 // PSNMask covers packet sequence numbers, message sequence numbers and QP numbers: 24 bits.
 const PSNMask = 1<<24 - 1
 
@@ -77,6 +80,28 @@ func (o Opcode) WithTimestamp() Opcode { return opTimestamp | o&opOperation }
 
 // HasTimestamp reports whether the opcode has a timestamp.
 func (o Opcode) HasTimestamp() bool { return o&opService == opTimestamp && o < opDemandFirst }
+
+// HasImm reports whether data packets of the opcode carry immediate data.
+func (o Opcode) HasImm() bool {
+	o = o.Operation()
+	return o <= OpWriteOnlyImm && immOpcodes>>o&1 != 0
+}
+
+const immOpcodes = 1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<OpWriteOnlyImm
+
+// Opcodes of WRITEs' packets with a demand consist of opDemand's upper four bits and the operation's lower four. Those
+// of SENDs in this range belong to other packets (OpAck.WithTimestamp).
+const (
+	opDemand        Opcode = 0xf0
+	opDemandFirst          = opDemand | OpWriteFirst
+	opDemandOperand Opcode = 0x0f
+)
+
+// WithDemand returns the equivalent opcode with a demand.
+func (o Opcode) WithDemand() Opcode { return opDemand | o&opDemandOperand }
+
+// HasDemand reports whether the opcode has a demand.
+func (o Opcode) HasDemand() bool { return o >= opDemandFirst }
 
 // Operation returns the opcode without telemetry, timestamp or demand.
 func (o Opcode) Operation() Opcode {

@@ -26,9 +26,6 @@ var pattern = func() (p [MaxPayload]byte) {
 	return p
 }()
 
-// padCount returns the number of bytes that pad a payload to a multiple of 4.
-func padCount(payload int) int { return -payload & 3 }
-
 // DataLen returns the length of the frame that PutData writes.
 func (v Version) DataLen(op Opcode, payload int) int {
 	return max(v.dataLen(op, payload), MinFrame)

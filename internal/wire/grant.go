@@ -22,20 +22,6 @@ const (
 // MostSum limits the sum in a grant or a request, in bytes.
 const MostSum = 1<<48 - 1
 
-// Opcodes of WRITEs' packets with a demand consist of opDemand's upper four bits and the operation's lower four. Those
-// of SENDs in this range belong to other packets (OpAck.WithTimestamp).
-const (
-	opDemand        Opcode = 0xf0
-	opDemandFirst          = opDemand | OpWriteFirst
-	opDemandOperand Opcode = 0x0f
-)
-
-// WithDemand returns the equivalent opcode with a demand.
-func (o Opcode) WithDemand() Opcode { return opDemand | o&opDemandOperand }
-
-// HasDemand reports whether the opcode has a demand.
-func (o Opcode) HasDemand() bool { return o >= opDemandFirst }
-
 // SetDemand sets the demand of the following data packets with a demand.
 func (h *FlowHeader) SetDemand(sum uint64) { h.demand = sum }
 

@@ -132,3 +132,6 @@ func fold(sum uint32) uint16 {
 	sum = sum>>16 + sum&0xffff
 	return uint16(sum + sum>>16)
 }
+
+// TrimmedTOS returns the TOS byte of trimmed packets in a priority (0..7).
+func TrimmedTOS(priority uint8, ecn ECN) uint8 { return (priority*8+4)<<2 | uint8(ecn&3) }

@@ -44,14 +44,6 @@ const (
 	atomicCompare = 20
 )
 
-// HasImm reports whether data packets of the opcode carry immediate data.
-func (o Opcode) HasImm() bool {
-	o = o.Operation()
-	return o <= OpWriteOnlyImm && immOpcodes>>o&1 != 0
-}
-
-const immOpcodes = 1<<OpSendLastImm | 1<<OpSendOnlyImm | 1<<OpWriteLastImm | 1<<OpWriteOnlyImm
-
 // IsReadResponse reports whether the opcode is one of the four of READ responses.
 func (o Opcode) IsReadResponse() bool { return o >= OpReadResponseFirst && o <= OpReadResponseOnly }
 

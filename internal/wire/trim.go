@@ -8,9 +8,6 @@ import "encoding/binary"
 // telemetry or timestamp, RETH and the ICRC, which is recomputed. The RETH also shows that a payload is missing: each
 // packet has its own RETH, whose DMA length is that of the whole packet (docs/recovery.md).
 
-// TrimmedTOS returns the TOS byte of trimmed packets in a priority (0..7).
-func TrimmedTOS(priority uint8, ecn ECN) uint8 { return (priority*8+4)<<2 | uint8(ecn&3) }
-
 const dscpTrimmed = 4 // mask of the lowest three bits
 
 // Trimmed reports whether a data packet arrived without its payload.
