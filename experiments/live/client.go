@@ -67,12 +67,6 @@ func Names() ([]string, error) {
 	return names, nil
 }
 
-// ended reports whether an error of Dial means that the fabric has ended: its process no longer exists, or has just
-// removed the socket.
-func ended(err error) bool {
-	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
-}
-
 // ErrNone means that there is no such fabric.
 var ErrNone = errors.New("no such fabric")
 
@@ -81,9 +75,6 @@ var ErrEnded = wallclock.ErrEnded
 
 // ErrSeveral means that no name was given, but several fabrics are up.
 var ErrSeveral = errors.New("several fabrics are up")
-
-// crowded reports whether an error of Dial means that the socket's queue is full.
-func crowded(err error) bool { return errors.Is(err, unix.EAGAIN) }
 
 var (
 	// answerTimeout limits how long a fabric may take to answer, or to continue an answer. On a slow machine, one pass

@@ -19,8 +19,9 @@
 //
 // Files:
 //
-//   - A fabric: setup.go (its input), fabric.go (from bring-up to its end), owner.go (who brought it up), warnings.go
-//     (likely problems of a fabric that is up) and verdict.go.
+//   - A fabric: setup.go (its input), fabric.go (what the other files know of it), bringup.go (from bring-up to its
+//     end), owner.go (who brought it up), warnings.go (likely problems of a fabric that is up), clock.go (whether the
+//     machine keeps up) and verdict.go.
 //   - Commands of users: flows.go (RDMA flows), ping.go, run.go (programs on nodes), change.go (settings), fault.go
 //     (faults, and their ends by themselves), linkfault.go and hostfault.go.
 //   - The switches' control plane in the kernel: routing.go.
@@ -29,7 +30,7 @@
 //   - Metrics for Prometheus: metrics.go, written by exposition.go; limitedlistener.go limits connections to the
 //     metrics, or to a page.
 //   - Events: event.go (their kinds), watcher.go (receives them from the engine), reader.go (delivers them).
-//   - Other terminals: control.go (the socket, its requests and replies), streams.go (replies that continue),
+//   - Other terminals: protocol.go (requests and replies), control.go (the socket), streams.go (replies that continue),
 //     connections.go (open connections, and a listener that survives errors, also for the metrics), inside.go (programs
 //     on nodes), rights.go (open files sent with data); client.go is the other end.
 //   - Files that outlast a fabric: record.go (its description, and why it ended), left.go (its leftover files).

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pausenet/pausenet/units"
 )
 
 // EndedFlows summarises finished RDMA flows. Its size does not depend on their number.
@@ -32,12 +34,11 @@ func newEndedFlows() *endedFlows {
 	return &endedFlows{slowdowns: hdrhistogram.New(1, mostSlowdown, 2)}
 }
 
-func (n *endedFlows) add(r *FlowResult) {
-	s := r.Slowdown()
+func (n *endedFlows) add(sent units.Bytes, slowdown float64) {
 	n.count++
-	n.bytes += int64(r.Sent)
-	n.sum += s
-	_ = n.slowdowns.RecordValue(int64(math.Round(min(1e3*s, mostSlowdown))))
+	n.bytes += int64(sent)
+	n.sum += slowdown
+	_ = n.slowdowns.RecordValue(int64(math.Round(min(1e3*slowdown, mostSlowdown))))
 }
 
 func (n *endedFlows) look() EndedFlows {

@@ -161,7 +161,7 @@ func (f *Fabric) StartFlows(requests []FlowRequest, ended func(FlowResult)) erro
 					FlowRequest: r, Sent: units.Bytes(sent), Began: own.Start, FCT: fct, Ideal: measure.IdealOfQPs(f.Plan, qps),
 					Rate: units.Rate(float64(8*sent) / fct.Seconds()),
 				}
-				f.ended.add(&result)
+				f.ended.add(result.Sent, result.Slowdown())
 				ended(result)
 			}
 			for k := range configs {
