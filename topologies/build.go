@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"net/netip"
 
 	"github.com/pausenet/pausenet/units"
 	"github.com/pausenet/pausenet/vtime"
@@ -111,14 +110,6 @@ func portMAC(id PortID) [6]byte {
 	mac := [6]byte{0x02}
 	binary.BigEndian.PutUint32(mac[2:], uint32(id))
 	return mac
-}
-
-// hostAddress returns the address of the interface with an index, 10.0.0.0 + index + 1. The pipelines read the index
-// from the lower 24 bits.
-func hostAddress(index int) netip.Addr {
-	var a [4]byte
-	binary.BigEndian.PutUint32(a[:], 10<<24+uint32(index)+1)
-	return netip.AddrFrom4(a)
 }
 
 // setTiers sets each switch's tier, its distance from the nearest host.

@@ -1,6 +1,7 @@
 package topologies
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -246,3 +247,11 @@ func (p *Plan) RoutesOf(host NodeID) (routes []HostRoute) {
 
 // hostNumber returns the lower part of an interface's address.
 func hostNumber(index int) int { return index + 1 }
+
+// hostAddress returns the address of the interface with an index, 10.0.0.0 + index + 1. The pipelines read the index
+// from the lower 24 bits.
+func hostAddress(index int) netip.Addr {
+	var a [4]byte
+	binary.BigEndian.PutUint32(a[:], 10<<24+uint32(index)+1)
+	return netip.AddrFrom4(a)
+}

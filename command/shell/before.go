@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,18 +24,6 @@ var beforeVerbs = []verb{
 		(*Shell).noecho, completeLine,
 	},
 }
-
-// behind returns the part of a line after its first word, unchanged.
-func behind(line string) string {
-	line = strings.TrimSpace(line)
-	if at := strings.IndexAny(line, " \t"); at >= 0 {
-		return strings.TrimSpace(line[at:])
-	}
-	return ""
-}
-
-// isBefore reports whether a word may precede a line.
-func isBefore(word string) bool { return word == "time" || word == "noecho" }
 
 func (s *Shell) time(args []string) error { return s.before(args, timed(s.Out, s.Do, s.virtualFrom)) }
 

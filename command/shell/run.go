@@ -89,23 +89,6 @@ func nodeCommand(words []string, line string, address func(name string) string) 
 	return words
 }
 
-// forSh reports whether a command uses features of a shell outside of quotes: pipes, redirections, variables.
-func forSh(command string) bool {
-	var quote rune
-	for _, c := range command {
-		switch {
-		case quote == '\'' && c != quote:
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote = c
-		case c == quote:
-			quote = 0
-		case strings.ContainsRune("$`\\", c), quote == 0 && strings.ContainsRune("|&;<>*?", c):
-			return true
-		}
-	}
-	return false
-}
-
 // attached runs a command with this terminal. Ctrl-C goes to the command, and its exit code is not an error.
 func (s *Shell) attached(cmd *exec.Cmd, run func() error) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Out

@@ -115,38 +115,3 @@ func (v *verb) usage() string { return strings.TrimSpace(v.name + " " + v.argume
 
 // errUsage means that a command received unexpected arguments.
 var errUsage = errors.New("wrong arguments")
-
-// split splits a line into words: blanks separate words, quotes group them, # starts a comment.
-func split(line string) (words []string, err error) {
-	var word strings.Builder
-	var quote rune
-	inside := false
-	for _, c := range line {
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(c)
-		case c == '\'' || c == '"':
-			quote, inside = c, true
-		case c == '#' && !inside:
-			return words, nil
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			if inside {
-				words = append(words, word.String())
-				word.Reset()
-				inside = false
-			}
-		default:
-			word.WriteRune(c)
-			inside = true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("unclosed quote %c", quote)
-	}
-	if inside {
-		words = append(words, word.String())
-	}
-	return words, nil
-}

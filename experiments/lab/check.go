@@ -176,15 +176,6 @@ func (s *Submission) failures(runs map[string]*made) (all []string) {
 	return all
 }
 
-// Problem returns what is wrong with the submission, in a line: a mistake in its files, or why a run failed; empty if
-// nothing is.
-func (g *Grade) Problem() string {
-	if text := firstLine(g.problemText()); text != "" || len(g.Failures) == 0 {
-		return text
-	}
-	return g.Failures[0]
-}
-
 // blocked reports whether a check cannot pass because of something else: a file or a run that it needs.
 func (s *Submission) blocked(c *Check, runs map[string]*made) bool {
 	for _, name := range []string{c.Run, c.Row.RelativeTo, c.Like} {
@@ -194,15 +185,6 @@ func (s *Submission) blocked(c *Check, runs map[string]*made) bool {
 		}
 	}
 	return c.Answer != "" && s.unread == nil || c.Setting != "" && s.scenarios[c.Changed] == nil
-}
-
-// measured returns a figure of a run, averaged over the seeds.
-func measured(run string, row *measure.PublishedRow, all []measure.Measurement) *float64 {
-	claims := measure.Claims([]measure.PublishedTable{{Columns: []string{run}, Rows: []measure.PublishedRow{*row}}}, all)
-	if len(claims) == 0 {
-		return nil
-	}
-	return claims[0].Measured
 }
 
 // judge returns the measured value of a check, in words, and the part of the points that it has.
@@ -385,11 +367,6 @@ func score(e *Exercise, all []measure.Measurement) float64 {
 		values = append(values, *v)
 	}
 	return math.Round(1e6*geometricMean(values)) / 1e6 // the last digits may differ between processors
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
 
 // ResultsFolder returns the folder for results of the submission in a folder.

@@ -164,3 +164,12 @@ func Gradebook(e *Exercise, students []Student) ([]byte, error) {
 	w.Flush()
 	return b.Bytes(), w.Error()
 }
+
+// Problem returns what is wrong with the submission, in a line: a mistake in its files, or why a run failed; empty if
+// nothing is.
+func (g *Grade) Problem() string {
+	if text := firstLine(g.problemText()); text != "" || len(g.Failures) == 0 {
+		return text
+	}
+	return g.Failures[0]
+}

@@ -118,3 +118,17 @@ func geometricMean(values []float64) float64 {
 	}
 	return math.Pow(product, 1/float64(len(values)))
 }
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// measured returns a figure of a run, averaged over the seeds.
+func measured(run string, row *measure.PublishedRow, all []measure.Measurement) *float64 {
+	claims := measure.Claims([]measure.PublishedTable{{Columns: []string{run}, Rows: []measure.PublishedRow{*row}}}, all)
+	if len(claims) == 0 {
+		return nil
+	}
+	return claims[0].Measured
+}

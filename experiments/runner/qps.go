@@ -189,3 +189,8 @@ func (r *runner) writeQPs(folder *files.Folder) error {
 		}
 	})
 }
+
+// all returns the run's flows.
+func (r *recorder) all() flowSet {
+	return flowSet{r.engine.Flows(), r.more, r.scenario.FlowCount(), r.engine, &r.message}
+}

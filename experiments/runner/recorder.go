@@ -124,11 +124,6 @@ func sum(priorities []uint8, of func(priority uint8) uint32) float64 {
 	return float64(sum)
 }
 
-// all returns the run's flows.
-func (r *recorder) all() flowSet {
-	return flowSet{r.engine.Flows(), r.more, r.scenario.FlowCount(), r.engine, &r.message}
-}
-
 // start starts sampling.
 func (r *recorder) start(e *engine.Engine, out *rundir.Output) {
 	r.engine, r.out, r.congestion.engine = e, out, e

@@ -398,3 +398,16 @@ func (g *graphRun) openMessage(ring, message, operation int) string {
 	}
 	return ""
 }
+
+// flowConfig returns the engine's configuration of flows with an entry, as far as they have it in common.
+func (r *runner) flowConfig(entry int) engine.FlowConfig {
+	f, own := &r.Scenario.Flows[entry], &r.Flows[entry]
+	name := r.Name
+	if own.CC != r.CC {
+		name = own.CC.Name
+	}
+	return engine.FlowConfig{
+		Source: f.Source, Destination: f.Destination, Ports: own.Ports, Hosts: own.Hosts, Traits: own.Traits, RTT: r.rtt,
+		Controller: name, NewController: r.newController,
+	}
+}

@@ -144,14 +144,3 @@ func (r *runner) writeRecovery(folder *files.Folder) error {
 		}
 	})
 }
-
-// judgeTrimming adds a note on trimmed packets.
-func (r *runner) judgeTrimming(v *measure.Verdict, sum *measure.Summary) {
-	switch {
-	case sum.Recovery == nil || !r.Scenario.Switch.Trim:
-	case sum.Recovery.Trimmed > 0:
-		v.Note("%d data packets were trimmed to their headers", sum.Recovery.Trimmed)
-	default:
-		r.unused(v, "", "switch.trim", "trimming was not needed: the queues had room for every lossy data frame")
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/pausenet/pausenet/experiments/measure"
 	"github.com/pausenet/pausenet/hostagent"
@@ -95,5 +94,13 @@ func isHalfway(runErr error) bool {
 	return errors.As(runErr, &machine) || errors.As(runErr, &panicked)
 }
 
-// mayBeUnused reports whether the scenario lists the name in expect_unused.
-func (r *runner) mayBeUnused(name string) bool { return slices.Contains(r.Scenario.ExpectUnused, name) }
+// judgeTrimming adds a note on trimmed packets.
+func (r *runner) judgeTrimming(v *measure.Verdict, sum *measure.Summary) {
+	switch {
+	case sum.Recovery == nil || !r.Scenario.Switch.Trim:
+	case sum.Recovery.Trimmed > 0:
+		v.Note("%d data packets were trimmed to their headers", sum.Recovery.Trimmed)
+	default:
+		r.unused(v, "", "switch.trim", "trimming was not needed: the queues had room for every lossy data frame")
+	}
+}

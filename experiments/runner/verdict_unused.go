@@ -305,3 +305,6 @@ func (r *runner) whyIdle(set string) string {
 	}
 	return ""
 }
+
+// mayBeUnused reports whether the scenario lists the name in expect_unused.
+func (r *runner) mayBeUnused(name string) bool { return slices.Contains(r.Scenario.ExpectUnused, name) }

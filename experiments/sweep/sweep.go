@@ -515,3 +515,12 @@ func (s *Sweep) Replace(p Parameter) {
 	}
 	s.Parameters = append(s.Parameters, p)
 }
+
+// shown returns the metrics in tables and charts.
+func (s *Sweep) shown() []*measure.Metric {
+	names := s.Metrics
+	if len(names) == 0 {
+		names = defaultMetrics
+	}
+	return measure.MetricsNamed(names)
+}

@@ -22,15 +22,6 @@ import (
 // defaultMetrics lists the metrics in a sweep's tables and charts by default.
 var defaultMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pauses", "pauses_between_switches"}
 
-// shown returns the metrics in tables and charts.
-func (s *Sweep) shown() []*measure.Metric {
-	names := s.Metrics
-	if len(names) == 0 {
-		names = defaultMetrics
-	}
-	return measure.MetricsNamed(names)
-}
-
 // columns returns the metrics with columns in sweep.csv: all, and those of single tags that the user named.
 func (s *Sweep) columns() []*measure.Metric {
 	all := measure.MetricsNamed(measure.MetricNames())

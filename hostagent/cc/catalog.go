@@ -150,3 +150,13 @@ func (c Catalog) find(folded string) *Spec {
 	}
 	return find(c.more, folded)
 }
+
+// find returns the congestion control with a folded name; nil if there is none.
+func find(specs []*Spec, folded string) *Spec {
+	for _, s := range specs {
+		if foldName(s.Name) == folded {
+			return s
+		}
+	}
+	return nil
+}

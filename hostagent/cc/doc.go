@@ -21,8 +21,8 @@
 //     PID control's target and gains), tcd.go (NAME+tcd, which handles undetermined marks), window.go (NAME+win, which
 //     adds a window).
 //   - The interface: cc.go.
-//   - Lists of controllers: registry.go, catalog.go (additional ones, such as those from files), and list.go for people
-//     and programs.
+//   - Lists of controllers: registry.go, catalog.go (additional ones, such as those from files), list.go for people and
+//     programs, and names.go (spellings of a name).
 //   - Rules of all controllers: conform.go.
 //   - Their constants: parameter.go (one), settings.go (all, with their defaults), file.go (constants in files).
 //

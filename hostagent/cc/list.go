@@ -4,11 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/pausenet/pausenet/internal/spelling"
 )
 
 // WriteTable writes all congestion controls, one per line, with the first sentence of their summaries.
@@ -70,44 +67,4 @@ func (spec *Spec) WriteTable(w io.Writer) error {
 			"a size is in bytes (10MB, 1bdp). line and rtt are those of the flow's unloaded path, bdp is line times rtt. A "+
 			"number has no unit (1/256).\n")
 	return err
-}
-
-// SameName reports whether two spellings refer to one name, of a controller or a constant.
-func SameName(a, b string) bool { return foldName(a) == foldName(b) }
-
-// foldName maps all spellings of one name to the same text: lower case, with underscores as dashes.
-func foldName(s string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")
-}
-
-// Nearest suggests existing names that resemble an unknown one, as "; did you mean ...?"; empty without any.
-func Nearest(name string, names []string) string { return didYouMean(foldName(name), names) }
-
-// didYouMean suggests the names that resemble the given text; empty without any.
-func didYouMean(written string, names []string) string {
-	type near struct {
-		name     string
-		distance int
-	}
-	var found []near
-	for _, n := range names {
-		folded := foldName(n)
-		d := spelling.Distance(written, folded)
-		switch {
-		case d <= max(1, min(len(written), len(folded))/3):
-		case len(written) >= 2 && (strings.Contains(folded, written) || strings.Contains(written, folded)):
-		default:
-			continue
-		}
-		found = append(found, near{n, d})
-	}
-	if found == nil {
-		return ""
-	}
-	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
-	var quoted []string
-	for _, f := range found[:min(3, len(found))] {
-		quoted = append(quoted, fmt.Sprintf("%q", f.name))
-	}
-	return "; did you mean " + strings.Join(quoted, " or ") + "?"
 }

@@ -172,16 +172,6 @@ func Names() []string { return Catalog{}.Names() }
 // Lookup finds a congestion control of the registry by name, like Catalog.Lookup.
 func Lookup(name string) (*Spec, error) { return Catalog{}.Lookup(name) }
 
-// find returns the congestion control with a folded name; nil if there is none.
-func find(specs []*Spec, folded string) *Spec {
-	for _, s := range specs {
-		if foldName(s.Name) == folded {
-			return s
-		}
-	}
-	return nil
-}
-
 // Base returns the controller that this one extends by a suffix (+tcd, +win); nil if it has no suffix.
 func (spec *Spec) Base() *Spec { return spec.base }
 

@@ -32,16 +32,6 @@ func (e *Engine) nextCall() vtime.Time {
 	return e.calls[0].at
 }
 
-// runCall runs the first call, which is due at the given time. It returns the error that ends the run, if any.
-func (e *Engine) runCall(at vtime.Time) error {
-	c := e.calls[0]
-	e.calls = slices.Delete(e.calls, 0, 1)
-	e.now = max(e.now, at)
-	e.Events++
-	c.f(at)
-	return e.NotifyObserver()
-}
-
 // At works like Call for functions that may fail, such as faults on a plane that fails. An error ends the run. A
 // draining run does not end before all functions of At have run.
 func (e *Engine) At(at vtime.Time, f func(now vtime.Time) error) {

@@ -94,3 +94,8 @@ func (t *flowTable) freeSlot(id int32) {
 	t.flows[id] = Flow{FlowConfig: FlowConfig{Start: vtime.Never}, Finished: vtime.Never, timerAt: vtime.Never}
 	t.freeSlots = append(t.freeSlots, id)
 }
+
+// slotChunk sets the number of slots that a partition gets at once.
+const slotChunk = 64
+
+func (s *messageSlots) slot(i int) *Flow { return &s.chunks[i/slotChunk][i%slotChunk] }

@@ -53,11 +53,6 @@ type messageSlots struct {
 	sent   []int // number of messages that hosts of each partition send
 }
 
-// slotChunk sets the number of slots that a partition gets at once.
-const slotChunk = 64
-
-func (s *messageSlots) slot(i int) *Flow { return &s.chunks[i/slotChunk][i%slotChunk] }
-
 // table returns the table of the message with a number.
 func (s *messageSlots) table(number int) *messageTable {
 	return s.tables[sort.Search(len(s.tables), func(i int) bool { return s.tables[i].number > number })-1]
@@ -71,21 +66,6 @@ func (e *Engine) MessageSlots() (n int) {
 		}
 	}
 	return n
-}
-
-// AddMessages adds messages between operations, which have the next numbers. Call it before the run, after all
-// operations and flows have been added.
-func (e *Engine) AddMessages(c MessagesConfig) {
-	first := e.added
-	e.addTable(c.Count, c.Flow, c.LastRTT)
-	for number := first; number < first+c.Count; number++ {
-		f := c.Flow(number)
-		e.noteHosts(f.Hosts)
-		e.messages.sent[e.ports[f.sourcePort(e.plan)].partition]++
-		e.operationOf(number, &f, f.Send, f.Source, OperationSend).flow = ^int32(number)
-		e.operationOf(number, &f, f.Receive, f.Destination, OperationReceive)
-	}
-	e.makeChunks()
 }
 
 // addTable adds a table of messages, which have the next numbers.

@@ -403,3 +403,18 @@ func (e *Engine) OpenOperations() int { return e.openOperations }
 
 // Pending returns the number of flows scheduled to start, plus the number of operations that compute.
 func (e *Engine) Pending() int { return e.scheduledStarts }
+
+// AddMessages adds messages between operations, which have the next numbers. Call it before the run, after all
+// operations and flows have been added.
+func (e *Engine) AddMessages(c MessagesConfig) {
+	first := e.added
+	e.addTable(c.Count, c.Flow, c.LastRTT)
+	for number := first; number < first+c.Count; number++ {
+		f := c.Flow(number)
+		e.noteHosts(f.Hosts)
+		e.messages.sent[e.ports[f.sourcePort(e.plan)].partition]++
+		e.operationOf(number, &f, f.Send, f.Source, OperationSend).flow = ^int32(number)
+		e.operationOf(number, &f, f.Receive, f.Destination, OperationReceive)
+	}
+	e.makeChunks()
+}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/pausenet/pausenet/internal/wire"
 	"github.com/pausenet/pausenet/vtime"
 )
@@ -66,3 +68,13 @@ func (e *Engine) Punt(punt func(port int, data []byte) bool) { e.punt = punt }
 // Replies sets a function to call with the port after a program's frame was delivered to a host's stack. The stack's
 // answers get the virtual time of that moment.
 func (e *Engine) Replies(f func(port int)) { e.replies = f }
+
+// runCall runs the first call, which is due at the given time. It returns the error that ends the run, if any.
+func (e *Engine) runCall(at vtime.Time) error {
+	c := e.calls[0]
+	e.calls = slices.Delete(e.calls, 0, 1)
+	e.now = max(e.now, at)
+	e.Events++
+	c.f(at)
+	return e.NotifyObserver()
+}

@@ -272,21 +272,6 @@ func endProgram(pid int, space uint64) error {
 	return errors.New("it does not end")
 }
 
-// endedWithin waits for the process behind a pidfd to end.
-func endedWithin(fd int, timeout time.Duration) bool {
-	deadline := time.Now().Add(timeout)
-	for {
-		left := time.Until(deadline)
-		if left < 0 {
-			return false
-		}
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
-		if err != unix.EINTR {
-			return n > 0
-		}
-	}
-}
-
 // removeMount unmounts a namespace from a path, if it is still that namespace, and removes the empty file under it
 // that `ip netns` creates.
 func removeMount(path string, space uint64) error {

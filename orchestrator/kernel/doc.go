@@ -34,5 +34,5 @@
 //     terminal's foreground process group), controlplane.go (interfaces of a switch for its routing daemons).
 //   - Leftovers of ended processes: leftover.go, clean.go. process.go identifies processes.
 //   - The machine: machine.go (its kernel and limits), probe.go (its abilities), bare.go (the cost of a pass).
-//   - Errors of the bring-up: explain.go finds a remedy.
+//   - Errors of the bring-up: explain.go finds a remedy, and close.go closes what was opened before them.
 package kernel

@@ -5,7 +5,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -69,17 +68,6 @@ func checkFiles(plan *topologies.Plan, way Hooks) error {
 		return fmt.Errorf("the fabric needs up to %d files besides the %d that are open: %w", needs, len(open), unix.EMFILE)
 	}
 	return nil
-}
-
-// CloseFailed closes what a function has opened so far and returns as nil, if the function fails. Defer it.
-func CloseFailed[T any, P interface {
-	*T
-	io.Closer
-}](opened *P, err *error) {
-	if *err != nil {
-		*err = errors.Join(*err, (*opened).Close())
-		*opened = nil
-	}
 }
 
 // NewFabric builds the fabric in the kernel. It needs root. It returns a TooLargeError for a plan with more than

@@ -138,14 +138,6 @@ func bringUp(p *topologies.Port) *nl.NetlinkRequest {
 	return req
 }
 
-func linkMessage(index int32, flags uint32) *nl.IfInfomsg {
-	m := nl.NewIfInfomsg(unix.AF_UNSPEC)
-	m.Index = index
-	m.Flags = flags
-	m.Change = flags
-	return m
-}
-
 // configure marks a node's namespace, in which the thread is, as pausenet's. If the node is a host, it also configures
 // the namespace.
 func (f *Fabric) configure(n *topologies.Node) error {

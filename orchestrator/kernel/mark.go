@@ -85,3 +85,12 @@ func inode(path string) (uint64, error) {
 	}
 	return s.Ino, nil
 }
+
+// linkMessage returns the header of a request that sets flags of a link.
+func linkMessage(index int32, flags uint32) *nl.IfInfomsg {
+	m := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	m.Index = index
+	m.Flags = flags
+	m.Change = flags
+	return m
+}

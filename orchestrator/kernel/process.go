@@ -60,3 +60,18 @@ func processStart(pid int) (start uint64, state byte, err error) {
 	start, err = strconv.ParseUint(fields[19], 10, 64)
 	return start, fields[0][0], err
 }
+
+// endedWithin waits for the process behind a pidfd to end.
+func endedWithin(fd int, timeout time.Duration) bool {
+	deadline := time.Now().Add(timeout)
+	for {
+		left := time.Until(deadline)
+		if left < 0 {
+			return false
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		if err != unix.EINTR {
+			return n > 0
+		}
+	}
+}

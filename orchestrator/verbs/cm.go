@@ -562,3 +562,10 @@ func (m *manager) forget(id *cmID) {
 	delete(id.connection.ids, id.handle)
 	id.connection.host.quota.give(holdings{objects: 1})
 }
+
+// nextHandle returns an unused handle for an id or a channel of the connection manager.
+func (c *connection) nextHandle() uint32 {
+	for c.idCount++; c.idCount == 0 || c.ids[c.idCount] != nil || c.channels[c.idCount] != nil; c.idCount++ {
+	}
+	return c.idCount
+}

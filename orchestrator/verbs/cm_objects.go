@@ -46,13 +46,6 @@ func (c *connection) closeChannel(ch *channel) {
 	c.host.quota.give(holdings{files: 1, objects: 1})
 }
 
-// nextHandle returns an unused handle for an id or a channel of the connection manager.
-func (c *connection) nextHandle() uint32 {
-	for c.idCount++; c.idCount == 0 || c.ids[c.idCount] != nil || c.channels[c.idCount] != nil; c.idCount++ {
-	}
-	return c.idCount
-}
-
 // leave ends all ids and channels of a connection.
 func (m *manager) leave(c *connection) {
 	for _, id := range c.ids {

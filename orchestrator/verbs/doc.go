@@ -16,8 +16,8 @@
 //
 // Files:
 //
-//   - Requests: protocol.go (numbers, requests and replies), connection.go (a program's connection), control.go
-//     (requests about objects).
+//   - Requests: protocol.go (numbers, requests and replies), address.go (IP addresses in them), connection.go (a
+//     program's connection), control.go (requests about objects).
 //   - Objects: memory.go (address spaces and regions), mapping.go (memory that a region may cover), completion.go
 //     (completion queues, channels), quota.go (limits of a host), pair.go (queue pairs).
 //   - Hosts: server.go (sockets, devices), cm.go (the connection manager), cm_objects.go (its channels and ids).

@@ -11,9 +11,6 @@ import (
 	"github.com/pausenet/pausenet/units"
 )
 
-// Keys returns the keys of a topology file.
-func Keys() keys.Table { return newDraft("").keys() }
-
 // keys returns the keys of a topology file. Those of single values are bound to the draft; decode reads the others.
 func (d *draft) keys() keys.Table {
 	t := append(keys.Table{

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pausenet/pausenet/internal/files"
+	"github.com/pausenet/pausenet/internal/keys"
 	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/internal/spelling"
 	"github.com/pausenet/pausenet/internal/yamlspec"
@@ -404,3 +405,6 @@ func (d *draft) plan() *topologies.Plan {
 	}
 	return topologies.New(b)
 }
+
+// Keys returns the keys of a topology file.
+func Keys() keys.Table { return newDraft("").keys() }

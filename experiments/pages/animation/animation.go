@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"image"
 	"image/png"
 	"math"
 	"time"
@@ -138,10 +137,3 @@ func newScene(title string, runs [][]byte, o *Options) (*scene, error) {
 	s.choosePanel()
 	return s, s.chooseInterval(o.From, o.To)
 }
-
-// size returns how many pixels a frame has.
-func (s *scene) size() image.Point {
-	return image.Pt(int(math.Round(s.width()*s.scale)), int(math.Round(s.height()*s.scale)))
-}
-
-func nanoseconds(ns float64) vtime.Time { return vtime.Time(math.Round(ns)) * vtime.Nanosecond }

@@ -123,3 +123,5 @@ func (s *scene) poster(frames int, at func(int) float64) (best int) {
 }
 
 func panelColumn(i int, name string) string { return "panel." + strconv.Itoa(i) + "." + name }
+
+func nanoseconds(ns float64) vtime.Time { return vtime.Time(math.Round(ns)) * vtime.Nanosecond }

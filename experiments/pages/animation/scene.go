@@ -172,3 +172,8 @@ func (s *scene) frame(t float64) *image.RGBA {
 	}
 	return p.image
 }
+
+// size returns how many pixels a frame has.
+func (s *scene) size() image.Point {
+	return image.Pt(int(math.Round(s.width()*s.scale)), int(math.Round(s.height()*s.scale)))
+}

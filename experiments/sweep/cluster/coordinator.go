@@ -327,3 +327,23 @@ func (c *Coordinator) chosen(k int) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "audit %s %s %d", c.ID, c.auditSeed(), k))
 	return float64(binary.BigEndian.Uint64(sum[:8])) < c.Audit*math.MaxUint64
 }
+
+// Open starts a coordinator whose runner has no points: they come by Make. Call end after the last one.
+func (c *Coordinator) Open(ctx context.Context, conn *nats.Conn) (end func() error, err error) {
+	c.jobs = &jobs{open: true, stopped: make(chan struct{}), lied: make(chan struct{})}
+	if err := errors.Join(os.RemoveAll(c.scratch()), c.begin(ctx, conn)); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(c.jobs.stopped)
+		_, err = c.finish(ctx)
+		err = errors.Join(err, os.RemoveAll(c.scratch()))
+	}()
+	return func() error {
+		c.mu.Lock()
+		c.jobs.open = false
+		c.mu.Unlock()
+		<-c.jobs.stopped
+		return err
+	}, nil
+}

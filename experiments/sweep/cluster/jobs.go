@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/pausenet/pausenet/experiments/sweep"
 )
@@ -33,26 +30,6 @@ func (e *LiarError) Without() []string { return e.By }
 
 // errEnded reports that no worker can get a job any more.
 var errEnded = errors.New("the coordinator has ended")
-
-// Open starts a coordinator whose runner has no points: they come by Make. Call end after the last one.
-func (c *Coordinator) Open(ctx context.Context, conn *nats.Conn) (end func() error, err error) {
-	c.jobs = &jobs{open: true, stopped: make(chan struct{}), lied: make(chan struct{})}
-	if err := errors.Join(os.RemoveAll(c.scratch()), c.begin(ctx, conn)); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(c.jobs.stopped)
-		_, err = c.finish(ctx)
-		err = errors.Join(err, os.RemoveAll(c.scratch()))
-	}()
-	return func() error {
-		c.mu.Lock()
-		c.jobs.open = false
-		c.mu.Unlock()
-		<-c.jobs.stopped
-		return err
-	}, nil
-}
 
 // Make gives a job to the workers. It returns the folder of the results, which then belongs to the caller, and the ID
 // of the worker that made them. A LiarError means that earlier results are false: call Settle, and begin again without
