@@ -171,9 +171,6 @@ func writeLimits(w io.Writer, b *bound.Bound, without string) {
 	fmt.Fprintln(w)
 }
 
-// gigabits formats a rate for people.
-func gigabits(bps float64) string { return measure.KindRate.Text(bps) }
-
 // span formats a flow time, or a placeholder if no flow has finished.
 func span(f measure.FlowStatistics, ns float64) string {
 	if f.Completed == 0 {

@@ -12,8 +12,8 @@
 //     sweepserve.go (on other machines), sweepserver.go (with the built-in server), sweepstatus.go and worker.go.
 //   - Commands of live fabrics, on Linux: up.go, usernamespace.go (without root), detach.go (into the background),
 //     startup.go (programs on nodes), down.go, shell.go, exec.go, inspect.go, events.go, top.go, capture.go, set.go,
-//     fault.go and web.go (the page in a browser).
-//     live.go lists them and holds shared code; live_other.go replaces it on other systems.
+//     fault.go and web.go (the page in a browser). livelist.go lists them, and live.go holds what they share;
+//     live_other.go replaces both on other systems.
 //   - Congestion controllers in files: cc.go, and watch.go (runs again when a file is saved).
 //   - The course: lab.go, labteacher.go, labbook.go, labtournament.go, and labgrade.go (grades all submissions, each in
 //     a process of its own; memory_linux.go and memory_other.go limit it).

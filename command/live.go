@@ -8,19 +8,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pausenet/pausenet/experiments/counters"
 	"github.com/pausenet/pausenet/experiments/live"
 	"github.com/pausenet/pausenet/experiments/scenario"
 	"github.com/pausenet/pausenet/internal/lists"
 	"github.com/pausenet/pausenet/orchestrator/image"
-	"github.com/spf13/cobra"
 )
-
-// liveCommands lists the commands of live fabrics.
-var liveCommands = []func() *cobra.Command{
-	newUpCommand, newShellCommand, newExecCommand, newInspectCommand, newTopCommand, newEventsCommand, newCaptureCommand,
-	newSetCommand, newFaultCommand, newDownCommand,
-}
 
 // liveScenario reads the subject of a live fabric: a scenario, or a topology with default settings.
 func liveScenario(nameOrPath string, sets []string, controllers ...string) (*scenario.Scenario, error) {

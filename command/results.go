@@ -335,3 +335,20 @@ func commandLine(args []string) string {
 	}
 	return strings.Join(quoted, " ")
 }
+
+// writeDuplicates lists points whose run equals an earlier one's.
+func writeDuplicates(w io.Writer, same []string) {
+	if len(same) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	for _, line := range same[:min(len(same), mostProblems)] {
+		writeParagraph(w, "", "  "+line)
+	}
+	if more := len(same) - mostProblems; more > 0 {
+		fmt.Fprintf(w, "  and %d more (see same_as in sweep.csv)\n", more)
+	}
+}
+
+// gigabits formats a rate for people.
+func gigabits(bps float64) string { return measure.KindRate.Text(bps) }

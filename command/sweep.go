@@ -439,20 +439,6 @@ func writeReasons(w io.Writer, points []sweep.Point, outcomes []sweep.Outcome) {
 	}
 }
 
-// writeDuplicates lists points whose run equals an earlier one's.
-func writeDuplicates(w io.Writer, same []string) {
-	if len(same) == 0 {
-		return
-	}
-	fmt.Fprintln(w)
-	for _, line := range same[:min(len(same), mostProblems)] {
-		writeParagraph(w, "", "  "+line)
-	}
-	if more := len(same) - mostProblems; more > 0 {
-		fmt.Fprintf(w, "  and %d more (see same_as in sweep.csv)\n", more)
-	}
-}
-
 // completeSweeps completes built-in sweeps, scenarios and files.
 func completeSweeps(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return append(scenario.BuiltinSweepNames(), scenario.BuiltinNames()...), cobra.ShellCompDirectiveDefault
