@@ -153,8 +153,9 @@ func TestWebServer(t *testing.T) {
 	defer end()
 	defer cancel()
 	for family, address := range map[string]string{"-4": "10.0.0.2", "-6": "fd00::a00:2"} {
-		got := on(t, f, "h1", "curl", "-sS", "--retry", "100", "--retry-delay", "1", "--retry-connrefused", family,
-			"http://h5/")
+		// nginx may not listen yet: only the last try reports its error
+		got := on(t, f, "h1", "curl", "-s", "-w", "%{errormsg}", "--retry", "100", "--retry-delay", "1",
+			"--retry-connrefused", family, "http://h5/")
 		if got != "hello from h5 to "+address+"\n" {
 			t.Errorf("curl %s: %q", family, got)
 		}
