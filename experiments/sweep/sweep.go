@@ -516,6 +516,9 @@ func (s *Sweep) Replace(p Parameter) {
 	s.Parameters = append(s.Parameters, p)
 }
 
+// defaultMetrics lists the metrics in a sweep's tables and charts by default.
+var defaultMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pauses", "pauses_between_switches"}
+
 // shown returns the metrics in tables and charts.
 func (s *Sweep) shown() []*measure.Metric {
 	names := s.Metrics

@@ -19,9 +19,6 @@ import (
 	"github.com/pausenet/pausenet/internal/interval"
 )
 
-// defaultMetrics lists the metrics in a sweep's tables and charts by default.
-var defaultMetrics = []string{"fct_mean", "fct_p99", "slowdown_p99", "goodput", "pauses", "pauses_between_switches"}
-
 // columns returns the metrics with columns in sweep.csv: all, and those of single tags that the user named.
 func (s *Sweep) columns() []*measure.Metric {
 	all := measure.MetricsNamed(measure.MetricNames())

@@ -98,4 +98,5 @@ func (t *flowTable) freeSlot(id int32) {
 // slotChunk sets the number of slots that a partition gets at once.
 const slotChunk = 64
 
+// slot returns the flow in a slot.
 func (s *messageSlots) slot(i int) *Flow { return &s.chunks[i/slotChunk][i%slotChunk] }
