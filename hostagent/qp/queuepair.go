@@ -136,7 +136,7 @@ type Counts struct {
 	Duplicates    int64 // packets that had arrived before
 	OutOfOrder    int64
 	RNRs          int64 // RNR NAKs sent
-	Retries       int64 // timeouts and NAKs that caused retransmissions
+	Retries       int64 // retransmissions after timeouts, sequence NAKs and gaps in READ responses; not RNR NAKs
 }
 
 // NewPair returns a queue pair in StateReset.
@@ -257,7 +257,8 @@ func (q *QueuePair) Fail(now vtime.Time) {
 	q.toError()
 }
 
-// toError flushes both queues, in the order of posting.
+// toError flushes the send queue and the own receive queue, in the order of posting. A shared receive queue keeps its
+// requests.
 func (q *QueuePair) toError() {
 	q.state = StateError
 	q.halt()
@@ -343,7 +344,7 @@ func (q *QueuePair) Next(now vtime.Time) (hostagent.Readiness, vtime.Time) {
 
 // sending reports whether there is a request to send.
 func (q *QueuePair) sending() bool {
-	return q.state == StateRTS && q.poisoned == 0 && q.connection.Next() < q.connection.End()
+	return q.state == StateRTS && q.connection.Next() < q.connection.End()
 }
 
 // Responding reports whether there is a response to send.

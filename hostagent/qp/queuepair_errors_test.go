@@ -433,3 +433,24 @@ func TestPairPSNsInFlight(t *testing.T) {
 		}
 	}
 }
+
+// TestPairRepairsBeforeError checks that a work whose packets were lost is repaired and completes with success, although
+// a later work has had a local error meanwhile: works complete in the order of posting.
+func TestPairRepairsBeforeError(t *testing.T) {
+	e := connected(t)
+	e.loss = 1
+	e.seen = func(int, *wire.Packet) {
+		if e.frames > 2 { // both packets of work 0 are lost
+			e.loss = 0
+		}
+	}
+	for id, key := range []uint32{7, 9, 7} {
+		e.post(0, WorkRequest{
+			ID: uint64(id), Op: WorkWrite, SGEs: []SGE{{base, 1000, key}}, Remote: base, RKey: 7, Signaled: true,
+		})
+	}
+	e.run(func() bool { return len(e.m[0].completed) == 3 })
+	if got := e.outcomes(0); !slices.Equal(got, []string{"0:0", "1:4", "2:5"}) {
+		t.Errorf("%v after %v", got, e.now)
+	}
+}
