@@ -58,14 +58,17 @@ type Programs struct {
 	polls   bool    // a thread polls its memory
 }
 
-// Open returns the programs of the PID namespace with this namespace init. It needs the kernel's schedstat.
+// Open returns the programs of the PID namespace with this namespace init. It needs a kernel with
+// /proc/PID/syscall and /proc/PID/schedstat.
 func Open(initPID int) (*Programs, error) {
 	t, err := newThreads(initPID)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat("/proc/self/syscall"); err != nil {
-		return nil, fmt.Errorf("lock step needs a kernel with /proc/PID/syscall: %w", err)
+	for _, file := range []string{"syscall", "schedstat"} {
+		if _, err := os.Stat("/proc/self/" + file); err != nil {
+			return nil, fmt.Errorf("lock step needs a kernel with /proc/PID/%s: %w", file, err)
+		}
 	}
 	return newPrograms(t)
 }
