@@ -58,7 +58,7 @@ type Cable struct {
 type InFlight struct {
 	PastXOFF units.Bytes // the frame that takes the account to XOFF: all but one byte may be beyond
 	Sending  units.Bytes // arrivals while the port sends the frame that PAUSE must wait for
-	PFC      units.Bytes // arrivals while it sends PFC frames: PAUSE, and those of other priorities before it
+	PFC      units.Bytes // arrivals while it sends PFC frames: PAUSE and RESUME of every lossless priority
 	Cable    units.Bytes // bytes on the cable, both ways
 	Peer     units.Bytes // the frame that the peer is sending when PAUSE arrives
 	Response units.Bytes // arrivals while hardware sends and obeys PAUSE

@@ -11,7 +11,7 @@
 //   - Nothing here is safe for concurrent use. Pipelines and traffic managers share the ebpf.State: access it only
 //     between two passes through the pipelines, on the goroutine that drives them.
 //   - A frame that Enqueue does not admit stays the caller's. Enqueue has removed it from its ingress port's account.
-//   - The result of Due is valid until the next Dequeue or FindDue.
+//   - The result of Due is valid until the next Dequeue, FindDue or Flush.
 //   - Ports are identified by their IDs in the fabric, not by their numbers in the switch.
 //   - Bytes are counted by the topology's framing (ebpf.SwitchState.Counted), except in Port.Backlog, which counts
 //     whole frames.

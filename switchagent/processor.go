@@ -54,7 +54,7 @@ const (
 // MostAnswer returns the maximum length of an answer to a frame of the given length.
 func MostAnswer(n int) int { return n + wire.EthernetLen + wire.IPv6Len + 2*wire.ICMPLen + 16 }
 
-// errorClass sets the DSCP of an error, CS6 (RFC 1812, section 4.3.2.5).
+// errorClass holds the TOS byte of an error: DSCP CS6 (RFC 1812, section 4.3.2.5).
 const errorClass = 6 << 5
 
 // Answer writes the processor's answer to a frame into buf, which has MostAnswer bytes, and returns its length, or 0
@@ -249,7 +249,8 @@ func ipv6Of(frame []byte) (packet []byte, ok bool) {
 	return packet[:wire.IPv6Len+wire.IPv6(packet).PayloadLen()], true
 }
 
-// Ends returns the addresses of a frame of IP or ARP, as IPv4 addresses. An address outside of the fabric is zero.
+// Ends returns the addresses of a frame of IP or ARP, as IPv4 addresses. An IPv6 address outside of the fabric is
+// zero.
 func Ends(frame []byte) (source, destination wire.Addr) {
 	packet := frame[wire.EthernetLen:]
 	switch wire.Ethernet(frame).Type() {

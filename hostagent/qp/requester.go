@@ -15,7 +15,7 @@ type requester struct {
 	Requester
 	works       []work // a ring
 	head, count int
-	cursor      int   // index, from head on, of the work that was sent last
+	cursor      int   // index, from head on, of the work that workAt found last
 	packets     int64 // packets of all works so far
 	nextPSN     int64 // PSN of the next work
 	sentPSN     int64 // 1 + the last PSN sent
@@ -250,9 +250,9 @@ func (q *QueuePair) ack(now vtime.Time, p *wire.Packet) {
 	}
 }
 
-// acknowledge acknowledges the packets before a PSN, except READs and atomic operations whose responses have not
-// arrived: an ACK, which has its own priority, may overtake them. (With one priority for both, the standard treats that
-// as a loss, section 9.7.5.1.1.)
+// acknowledge acknowledges the packets before a PSN, up to the first READ or atomic operation whose responses have not
+// arrived: an ACK, which has its own priority, may overtake them. stash keeps the rest. (With one priority for both,
+// the standard treats that as a loss, section 9.7.5.1.1.)
 func (q *QueuePair) acknowledge(now vtime.Time, p *wire.Packet, end int64) {
 	k := q.connection
 	packet := k.Acked() // the first that is not acknowledged
@@ -321,7 +321,7 @@ func (q *QueuePair) fail(status Status) {
 }
 
 // poison completes a work with an error as soon as earlier works are completed. Neither this work nor any later one is
-// sent after that.
+// sent after that; earlier ones still are, also again after a loss.
 func (q *QueuePair) poison(w *work, status Status) {
 	if w.failed == StatusOK {
 		w.failed = status
@@ -333,7 +333,8 @@ func (q *QueuePair) poison(w *work, status Status) {
 	}
 }
 
-// nak handles a NAK: the packets before its PSN have been received, and the packet with its PSN has not.
+// nak handles a NAK: the packets before its PSN have been received, and the packet with its PSN is missing or was
+// refused.
 func (q *QueuePair) nak(now vtime.Time, p *wire.Packet) {
 	k := q.connection
 	k.NotePath(now, p)

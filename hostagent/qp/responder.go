@@ -25,7 +25,7 @@ type responder struct {
 	current   ReceiveRequest
 	room      uint32 // room in current, in bytes
 	receiving bool   // current is in use
-	started   bool   // a packet has arrived
+	started   bool   // a request has arrived in StateRTR, which reports EventEstablished
 	notReady  bool   // an RNR NAK was sent, and the retransmission has not arrived
 
 	jobs         []job    // responses to send, in the order of their PSNs

@@ -102,7 +102,7 @@ type Completion struct {
 	Op          CompletionOp
 	Length, Imm uint32
 	WithImm     bool
-	Solicited   bool         // for a receive: an event was requested
+	Solicited   bool         // for a receive: an event was requested, or it has failed without being flushed
 	IP          wire.Version // IP version of a received datagram
 	Receive     bool         // it belongs to a receive queue
 }

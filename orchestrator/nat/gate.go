@@ -24,7 +24,7 @@ import (
 	"github.com/pausenet/pausenet/topologies"
 )
 
-// Addresses of the hosts' outside interface, and of the gate behind it. They belong to the range for tests of
+// Addresses of the hosts' outside interfaces. They belong to the range for tests of
 // devices (RFC 2544, section C.2.2), which no network routes.
 var (
 	firstInside = netip.MustParseAddr("198.18.0.1")
