@@ -226,12 +226,7 @@ func (f *Flow) Extra() FlowExtras {
 }
 
 // own returns the settings by which the flow overrides the run's.
-func (f *Flow) own() Own {
-	if f.Extras == nil {
-		return Own{}
-	}
-	return f.Extras.Own
-}
+func (f *Flow) own() Own { return f.Extra().Own }
 
 // Sampling sets what a run records over time.
 type Sampling struct {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 // balanced describes flows between two leaves connected by two spines.
@@ -37,10 +35,7 @@ func TestWarningsOfBalancing(t *testing.T) {
 			"flowlet, or adaptive by flowlet, and the mode is adaptive\n" +
 			"switch.load_balancing.order has no effect: it applies to mode spray, and the mode is adaptive",
 	} {
-		s, err := scenario.Parse("balanced.yaml", []byte(balanced), []string{"switch.load_balancing=" + set})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parse(t, balanced, "switch.load_balancing="+set)
 		if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); got != want {
 			t.Errorf("%s: %q, want %q", set, got, want)
 		}
@@ -56,10 +51,7 @@ func TestWarningsOfEntropy(t *testing.T) {
 		"host.entropy=reps switch.load_balancing.fields=addresses": "host.entropy reps has no effect: switches hash only " +
 			"addresses, not the source port",
 	} {
-		s, err := scenario.Parse("balanced.yaml", []byte(balanced), strings.Fields(sets))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parse(t, balanced, strings.Fields(sets)...)
 		if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); got != want {
 			t.Errorf("%s: %q, want %q", sets, got, want)
 		}
@@ -74,13 +66,7 @@ func TestWarningsOfFewFlows(t *testing.T) {
 	reported := map[string]int{}
 	for _, set := range []string{"seed: 7", "seed: own", "fields: addresses"} {
 		for seed := range 20 {
-			s, err := scenario.Parse("few.yaml", []byte(flows), []string{
-				"switch.load_balancing={" + set + "}",
-				fmt.Sprintf("seed=%d", seed+1),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := parse(t, flows, "switch.load_balancing={"+set+"}", fmt.Sprintf("seed=%d", seed+1))
 			for _, text := range Warnings(s, []string{"dcqcn"}) {
 				if strings.HasPrefix(text, "hashes are polarised at agg") {
 					reported[set]++
@@ -116,10 +102,7 @@ func TestWarningsOfNoChoice(t *testing.T) {
 			"the topology's weights of links have no effect: " + none,
 		},
 	} {
-		s, err := scenario.Parse("plain.yaml", []byte(flows+c.topology), []string{c.set})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parse(t, flows+c.topology, c.set)
 		if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.topology, c.set, got, c.want)
 		}
@@ -145,10 +128,7 @@ workloads:
 		{"{fields: ports}", ""},
 		{"{mode: spray}", ""},
 	} {
-		s, err := scenario.Parse("polarised.yaml", []byte(flows), []string{"switch.load_balancing=" + c.set})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parse(t, flows, "switch.load_balancing="+c.set)
 		got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n")
 		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.set, got, c.want)
@@ -157,14 +137,8 @@ workloads:
 			t.Errorf("%s: %q", c.set, got)
 		}
 	}
-	s, err := scenario.Parse("balanced.yaml", []byte(balanced),
-		[]string{
-			"switch.load_balancing.fields=addresses",
-			"flows=[{from: h0, to: h2, size: 100KB, count: 40, interval: 0s}]",
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parse(t, balanced, "switch.load_balancing.fields=addresses",
+		"flows=[{from: h0, to: h2, size: 100KB, count: 40, interval: 0s}]")
 	if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); !strings.HasPrefix(got,
 		"hashes are polarised at leaf0: leaf0 has 2 equal-cost ports for 40 flows, which use only 1 of them; they hash addresses only") {
 		t.Errorf("%q", got)

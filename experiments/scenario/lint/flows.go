@@ -59,9 +59,10 @@ func (w *warner) periods() {
 		end += w.s.DrainLimit
 	}
 	for i := range w.s.Flows {
-		if f := &w.s.Flows[i]; f.Extra().Own.Off > 0 && f.Start+f.Extra().Own.On >= end {
+		f := &w.s.Flows[i]
+		if own := f.Extra().Own; own.Off > 0 && f.Start+own.On >= end {
 			w.warn("on_off of flows %s has no effect: their first on period of %v lasts to the end of the run, at %v",
-				f.Tag, f.Extra().Own.On, end)
+				f.Tag, own.On, end)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package lint
 import (
 	"strings"
 	"testing"
-
-	"github.com/pausenet/pausenet/experiments/scenario"
 )
 
 // TestWeightAlone checks the warning about a weight without other weights.
@@ -12,11 +10,8 @@ func TestWeightAlone(t *testing.T) {
 	for second, want := range map[string]bool{
 		"from: h0, to: h2": false, "from: h2, to: h1": true, "from: h0, to: h2, priority: 4": true,
 	} {
-		s, err := scenario.Parse("x.yaml", []byte("topology: star\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB, weight: 2}, {"+
-			second+", size: 1KB}]\n"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parse(t, "topology: star\nduration: 1ms\nflows: [{from: h0, to: h1, size: 1KB, weight: 2}, {"+
+			second+", size: 1KB}]\n")
 		warned := strings.Contains(strings.Join(Warnings(s, s.Controllers), "\n"),
 			"the weight of flow 0 (flow) has no effect: no other flow of h0 has its priority")
 		if warned != want {
@@ -43,11 +38,8 @@ func TestWarningsOfQPs(t *testing.T) {
 			"2 messages of 40KB: the other QPs carry nothing; set qps to 2",
 		flow + "2KB, qps: 1}": "",
 	} {
-		s, err := scenario.Parse("x.yaml", []byte("topology: {star: {hosts: 2}}\ncontrollers: [none]\nduration: 1ms\nflows: ["+flows+
-			"]\n"), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", flows, err)
-		}
+		s := parse(t, "topology: {star: {hosts: 2}}\ncontrollers: [none]\nduration: 1ms\nflows: ["+flows+
+			"]\n")
 		if got := strings.Join(Warnings(s, s.Controllers), "\n"); (want == "") != (got == "") ||
 			!strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
 			t.Errorf("%s: %q, want %q", flows, got, want)

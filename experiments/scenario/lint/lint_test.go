@@ -191,10 +191,7 @@ func TestWarningsOfCycles(t *testing.T) {
 		{"credits", ring(round), []string{"switch.flow_control=cbfc"}, wheel},
 		{"without a fifth", ring(strings.Replace(round, "  - {from: h2, to: h4, size: 1KB}\n", "", 1)), nil, ""},
 	} {
-		s, err := scenario.Parse("x.yaml", []byte(c.text), c.sets)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
+		s := parse(t, c.text, c.sets...)
 		got := ""
 		for _, text := range Warnings(s, []string{"none"}) {
 			if strings.Contains(text, "cycle") {
@@ -308,10 +305,7 @@ func TestWarningsOfPrograms(t *testing.T) {
 		},
 		{"star: {hosts: 3}, change_links: [{from: s0, to: h2, interface_mtu: 1400}]", "interface_mtu of h2:s0: no effect"},
 	} {
-		s, err := scenario.Parse("x.yaml", []byte("topology: {"+c.topology+"}\n"+ends), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", c.topology, err)
-		}
+		s := parse(t, "topology: {"+c.topology+"}\n"+ends)
 		got := strings.Join(Warnings(s, s.Controllers), "\n")
 		if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.topology, got, c.want)
@@ -398,10 +392,7 @@ func TestWarningsOfFlowsOfTheirOwn(t *testing.T) {
 		"switch.cbfc.priorities=[3]":  "switch.cbfc.priorities has no effect: switch.flow_control is pfc",
 		"flows.b.on_off.on=1ms":       "on_off of flows b has no effect: their first on period of 1ms lasts to the end of the run, at 1ms",
 	} {
-		s, err := scenario.Parse("own.yaml", []byte(text), []string{set})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parse(t, text, set)
 		if got := strings.Join(Warnings(s, []string{"dcqcn"}), "\n"); got != want {
 			t.Errorf("%s: %q, want %q", set, got, want)
 		}
@@ -442,6 +433,15 @@ func TestWarningsOfFiles(t *testing.T) {
 func mustLoad(t *testing.T, name string, sets ...string) *scenario.Scenario {
 	t.Helper()
 	s, err := scenario.Load(name, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func parse(t *testing.T, text string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("test.yaml", []byte(text), sets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,10 +44,7 @@ func TestTelemetryWithoutLeastRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := "topology: star\nduration: 1ms\ncontrollers: [" + path + "]\nflows: [{from: h0, to: h1, size: 1KB}]\n"
-	s, err := scenario.Parse("x.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parse(t, text)
 	if err := scenario.Check(s, s.Controllers); err != nil {
 		t.Error(err)
 	}
