@@ -22,7 +22,7 @@ type requester struct {
 	outstanding int   // READs and atomic operations in progress
 	notBefore   vtime.Time
 	stash       int64 // 1 + last PSN acknowledged beyond a READ or atomic operation that lacks responses; 0: none
-	poisoned    int   // works that have failed and wait for earlier ones
+	poisoned    bool  // a work has failed and waits for earlier ones
 	responded   bool  // the last packet was a response
 
 	stuckSince      vtime.Time // time of the last progress of the requests in flight
@@ -79,7 +79,7 @@ func (q *QueuePair) PostSend(now vtime.Time, r *WorkRequest) error {
 	}
 	q.packets += w.packets
 	q.nextPSN += w.psns
-	if q.poisoned == 0 {
+	if !q.poisoned {
 		q.connection.SetEnd(q.packets)
 		q.connection.WakeIfDrained(now)
 	}
@@ -324,8 +324,7 @@ func (q *QueuePair) fail(status Status) {
 // sent after that; earlier ones still are, also again after a loss.
 func (q *QueuePair) poison(w *work, status Status) {
 	if w.failed == StatusOK {
-		w.failed = status
-		q.poisoned++
+		w.failed, q.poisoned = status, true
 		q.connection.SetEnd(min(q.connection.End(), w.first))
 	}
 	if w == q.nth(0) {
